@@ -1,0 +1,48 @@
+/* registry.h - the backends built into this program, and specs: name[:key=value[,key=value...]].
+ *
+ * Not for loading plugins' symbols into the list: a plugin is named by its path in a spec.
+ */
+#ifndef LM_REGISTRY_H
+#define LM_REGISTRY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/backend.h"
+
+/* Most options one backend may have. */
+#define LM_MAX_OPTIONS 32u
+
+/* A backend this program knows by name. */
+struct lm_registered {
+    const char *name;
+    const struct lm_backend *backend; /* NULL when it was not built */
+    const char *missing; /* why not, and which package brings it; NULL when it was built */
+};
+
+/* All known backends in page order. */
+size_t lm_backend_count(void);
+const struct lm_registered *lm_backend_at(size_t index);
+
+/* The specs a run uses when none is named, NULL at the end: each native backend and each setting
+ * that is a row of its own (io_uring:hybrid=1). Whether they can run here is for the caller to ask. */
+const char *const *lm_default_specs(void);
+
+/* A parsed spec. */
+struct lm_spec {
+    char text[256]; /* canonical: keys in table order, defaults left out; the identity */
+    const struct lm_backend *backend;
+    uint64_t options[LM_MAX_OPTIONS]; /* a value for each of the backend's options */
+};
+
+/* Parses `text`. 0, or -EINVAL (malformed, unknown key, value out of range), -ENOENT (unknown
+ * backend), -ENOSYS (known, not built) with one line in `error` that names the thing, the allowed
+ * values or the cause, and the next step. */
+int lm_spec_parse(const char *text, struct lm_spec *spec, char *error, size_t error_bytes);
+
+/* Splits a comma-separated list of specs. A comma also separates a spec's options, so a part that
+ * is key=value without a colon before the equals sign belongs to the spec before it. Calls
+ * each(context, spec) for each; stops at the first non-zero return and returns it. */
+int lm_spec_split(const char *list, int (*each)(void *context, const char *spec), void *context);
+
+#endif
