@@ -1,0 +1,9 @@
+/* backends.h - the backend tables of this tree, for the registry and for tests. */
+#ifndef LM_BACKENDS_H
+#define LM_BACKENDS_H
+
+#include "backends/backend.h"
+
+extern const struct lm_backend lm_backend_reactor; /* Linux */
+
+#endif
