@@ -36,13 +36,19 @@ struct lm_spec {
 };
 
 /* Parses `text`. 0, or -EINVAL (malformed, unknown key, value out of range), -ENOENT (unknown
- * backend), -ENOSYS (known, not built) with one line in `error` that names the thing, the allowed
- * values or the cause, and the next step. */
+ * backend), -ENOSYS (known, not built), -ENOTSUP (a plugin's path) with one line in `error` that
+ * names the thing, the allowed values or the cause, and the next step. On failure *spec holds
+ * nothing of use. */
 int lm_spec_parse(const char *text, struct lm_spec *spec, char *error, size_t error_bytes);
 
+/* The same for a table that need not be in the registry; -ENOENT when `text` names another one. */
+int lm_spec_parse_for(const struct lm_backend *backend, const char *text, struct lm_spec *spec,
+                      char *error, size_t error_bytes);
+
 /* Splits a comma-separated list of specs. A comma also separates a spec's options, so a part that
- * is key=value without a colon before the equals sign belongs to the spec before it. Calls
- * each(context, spec) for each; stops at the first non-zero return and returns it. */
+ * is key=value without a colon or a slash before the equals sign belongs to the spec before it.
+ * Calls each(context, spec) for each, empty ones too; stops at the first non-zero return and
+ * returns it. -ENOMEM when memory is short. */
 int lm_spec_split(const char *list, int (*each)(void *context, const char *spec), void *context);
 
 #endif
