@@ -25,7 +25,8 @@ size_t lm_backend_count(void);
 const struct lm_registered *lm_backend_at(size_t index);
 
 /* The specs a run uses when none is named, NULL at the end: each native backend and each setting
- * that is a row of its own (io_uring:hybrid=1). Whether they can run here is for the caller to ask. */
+ * that is a row of its own (io_uring:hybrid=1). Whether they can run here is for the caller to ask.
+ */
 const char *const *lm_default_specs(void);
 
 /* A parsed spec. */

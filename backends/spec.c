@@ -78,7 +78,7 @@ static void quote(struct message *message, struct piece piece)
     size_t length = piece.length < QUOTE_BYTES ? piece.length : QUOTE_BYTES;
     for (size_t i = 0; i < length; i++) {
         char c = piece.begin[i];
-        safe[i] = c >= ' ' && c <= '~' ? c : '?';
+        safe[i] = c >= ' ' && c <= '~' ? c : '.';
     }
     safe[length] = '\0';
     say(message, "'%s%s'", safe, piece.length > length ? "..." : "");
@@ -127,7 +127,7 @@ static void guess_word(struct guess *guess, const char *word)
 {
     size_t distance = edit_distance(guess->piece, word);
     /* A third of the word wrong is still a slip of the finger; more is another word. */
-    if (distance < guess->distance && distance <= 1 + strlen(word) / 3 &&
+    if (distance < guess->distance && distance <= (strlen(word) + 1) / 3 &&
         distance < guess->piece.length) {
         guess->best = word;
         guess->distance = distance;
