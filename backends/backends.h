@@ -4,6 +4,10 @@
 
 #include "backends/backend.h"
 
+extern const struct lm_backend lm_backend_io_uring; /* Linux, with liburing */
+extern const struct lm_backend lm_backend_epoll;    /* Linux */
+extern const struct lm_backend lm_backend_poll;
+extern const struct lm_backend lm_backend_spin;
 extern const struct lm_backend lm_backend_reactor; /* Linux */
 
 #endif

@@ -47,10 +47,10 @@ struct lm_work {
     };
     int64_t result;
     uint8_t kind, state;
-    uint16_t flags; /* the engine's */
-    uint32_t extra; /* the engine's */
+    _Atomic uint16_t home; /* index of the lane it was started on */
+    uint32_t flags;        /* the engine's */
     union {
-        struct lm_base **accepted;
+        struct lm_socket **accepted;
         const struct sockaddr *address; /* connect: its length is in `bytes` */
     };
     _Atomic uintptr_t cancel_link; /* inbox link of a cancel from another thread; 0 = none */
@@ -122,14 +122,15 @@ struct lm_engine {
      * sleep, -1 = no limit, else at most so long. Completions go through lm_lane_complete.
      * Before sleeping it calls lm_lane_may_sleep and after it lm_lane_woke. */
     int (*turn)(struct lm_lane *lane, int64_t timeout_ns);
-    /* Makes a sleeping lane return from its turn. Any thread. */
+    /* Makes a sleeping lane return from its turn, by one write(2) to its eventfd or pipe. Any
+     * thread; called at most once per sleep. */
     void (*wake)(struct lm_lane *lane);
 };
 
 struct lm_lane {
     struct lm_loop *loop;
     struct lm_queue ready;   /* results waiting for their callbacks */
-    uint64_t outstanding;    /* operations that live here and have not run their callback */
+    uint64_t outstanding;    /* operations that live here and whose callback has not begun */
     struct lm_op *timers;    /* pairing heap, earliest at the root */
     bool counted;            /* this lane is one unit of loop->busy */
     bool owned;              /* a thread has taken this lane */
@@ -145,11 +146,12 @@ struct lm_loop {
     const struct lm_engine *engine;
     uint32_t lane_count;
     bool lockless, shared; /* shared: lane_count > 1 */
-    struct lm_lane **lanes;
+    struct lm_lane *lanes[LM_MAX_THREADS];
     _Atomic bool stopped;
     /* Shared mode: lanes with outstanding work plus messages in inboxes; 0 = idle. */
     _Atomic uint64_t busy;
     _Atomic uint32_t next_lane; /* where posts from outside go */
+    _Atomic uint64_t wakeups;   /* counted here: the waker may be no thread of the loop */
     pthread_mutex_t taking;     /* guards lane ownership */
 };
 

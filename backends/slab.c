@@ -48,6 +48,13 @@ static struct lm_slab_item *slab_grow(struct lm_slab *slab)
     return item;
 }
 
+/* The slab's lock, or its one thread, makes this the only writer. */
+static void slab_next_generation(struct lm_slab_item *item)
+{
+    uint32_t old = atomic_load_explicit(&item->generation, memory_order_relaxed);
+    atomic_store_explicit(&item->generation, old + 1, memory_order_relaxed);
+}
+
 void *lm_slab_take(struct lm_slab *slab)
 {
     if (slab->shared) {
@@ -60,7 +67,7 @@ void *lm_slab_take(struct lm_slab *slab)
         item = slab_grow(slab);
     }
     if (item) {
-        item->generation++;
+        slab_next_generation(item);
         item->next_free = NULL;
         memset((char *)item + sizeof(*item), 0, slab->item_bytes - sizeof(*item));
     }
@@ -76,7 +83,7 @@ void lm_slab_give(struct lm_slab *slab, void *object)
     if (slab->shared) {
         pthread_mutex_lock(&slab->lock);
     }
-    item->generation++;
+    slab_next_generation(item);
     item->next_free = slab->free;
     slab->free = item;
     if (slab->shared) {
@@ -87,5 +94,5 @@ void lm_slab_give(struct lm_slab *slab, void *object)
 void *lm_slab_find(struct lm_slab *slab, uint64_t key)
 {
     struct lm_slab_item *item = lm_slab_at(slab, (uint32_t)key);
-    return item->generation == (uint32_t)(key >> 32) ? item : NULL;
+    return lm_slab_key(item) == key ? item : NULL;
 }

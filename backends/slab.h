@@ -6,6 +6,7 @@
 #define LM_SLAB_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +14,9 @@
 /* First member of each object. */
 struct lm_slab_item {
     uint32_t index;      /* position in the slab, for life */
-    uint32_t generation; /* grows each time the slot is taken and given back: odd while in use */
+    /* Grows each time the slot is taken and given back: odd while in use. Atomic because a late
+     * event may look at it while another thread takes the slot. */
+    _Atomic uint32_t generation;
     struct lm_slab_item *next_free;
 };
 
@@ -38,13 +41,21 @@ void *lm_slab_take(struct lm_slab *slab);
 void lm_slab_give(struct lm_slab *slab, void *item);
 
 /* The number that stands for this use of the object: generation << 32 | index. */
-static inline uint64_t lm_slab_key(const struct lm_slab_item *item)
+static inline uint64_t lm_slab_key(struct lm_slab_item *item)
 {
-    return (uint64_t)item->generation << 32 | item->index;
+    uint32_t generation =
+        atomic_load_explicit(&item->generation, memory_order_relaxed);
+    return (uint64_t)generation << 32 | item->index;
 }
 
 /* The object whose key this is, or NULL when that use of the slot has ended. */
 void *lm_slab_find(struct lm_slab *slab, uint64_t key);
+
+/* Whether this slot is in use. */
+static inline bool lm_slab_used(struct lm_slab_item *item)
+{
+    return atomic_load_explicit(&item->generation, memory_order_relaxed) & 1u;
+}
 
 /* Slot by number, in use or not; index < slab->count. */
 static inline struct lm_slab_item *lm_slab_at(const struct lm_slab *slab, uint32_t index)
