@@ -1,18 +1,40 @@
 /* registry.c - the list of backends this program knows, built or not. */
 #include "backends/registry.h"
 
+#include "backends/backends.h"
+
+#define BUILT(table_name, table)                                                                   \
+    {                                                                                              \
+        .name = table_name, .backend = &(table)                                                    \
+    }
 #define MISSING(table_name, why)                                                                   \
     {                                                                                              \
         .name = table_name, .missing = why                                                         \
     }
 
+#ifdef __linux__
+#define NEEDS_EPOLL(table_name, table) BUILT(table_name, table)
+#else
+#define NEEDS_EPOLL(table_name, table)                                                             \
+    MISSING(table_name, "it needs epoll, which this system does not have (only Linux does)")
+#endif
+
 static const struct lm_registered registered[] = {
-    MISSING("io_uring", "it is not written yet"), MISSING("epoll", "it is not written yet"),
-    MISSING("poll", "it is not written yet"),     MISSING("spin", "it is not written yet"),
+    MISSING("io_uring", "it is not written yet"),
+    NEEDS_EPOLL("epoll", lm_backend_epoll),
+    BUILT("poll", lm_backend_poll),
+    BUILT("spin", lm_backend_spin),
     MISSING("reactor", "it is not written yet"),
 };
 
-static const char *const default_specs[] = {NULL};
+static const char *const default_specs[] = {
+#ifdef __linux__
+    "epoll",
+#endif
+    "poll",
+    "spin",
+    NULL,
+};
 
 size_t lm_backend_count(void)
 {
