@@ -74,8 +74,8 @@ struct lm_op {
 /* What a backend can do beyond the calls themselves; a case that needs a capability a backend does
  * not have is skipped, with lm_backend.limits as the reason. */
 enum lm_capability {
-    LM_CAP_THREADS = 1u << 0,  /* several threads may run one loop */
-    LM_CAP_LOOPS = 1u << 1,    /* loops of several threads may run side by side: it sleeps when idle */
+    LM_CAP_THREADS = 1u << 0, /* several threads may run one loop */
+    LM_CAP_LOOPS = 1u << 1, /* loops of several threads may run side by side: it sleeps when idle */
     LM_CAP_LOCKLESS = 1u << 2, /* has a lockless mode; without it the normal mode runs instead */
     LM_CAP_LOCAL = 1u << 3     /* AF_UNIX stream sockets */
 };
@@ -92,16 +92,16 @@ struct lm_option {
 
 /* How a loop is to be made. */
 struct lm_loop_config {
-    uint32_t threads; /* threads that will be inside loop_run at once, 1..LM_MAX_THREADS */
-    bool lockless;    /* rule 6; only with threads == 1 */
+    uint32_t threads;        /* threads that will be inside loop_run at once, 1..LM_MAX_THREADS */
+    bool lockless;           /* rule 6; only with threads == 1 */
     const uint64_t *options; /* a value for each entry of lm_backend.options, in that order */
 };
 
 /* System calls that a backend counts, by the name strace shows on Linux. */
 enum lm_syscall {
-    LM_SYS_SEND,       /* sendto, sendmsg, send */
-    LM_SYS_RECV,       /* recvfrom, recvmsg, recv */
-    LM_SYS_ACCEPT,     /* accept, accept4 */
+    LM_SYS_SEND,   /* sendto, sendmsg, send */
+    LM_SYS_RECV,   /* recvfrom, recvmsg, recv */
+    LM_SYS_ACCEPT, /* accept, accept4 */
     LM_SYS_CONNECT,
     LM_SYS_CLOSE,
     LM_SYS_SETSOCKOPT,
@@ -134,11 +134,11 @@ struct lm_counters {
 /* A backend: one table, one symbol. All members are set unless marked optional. Functions that
  * return int return 0 or a negative errno. `loop` and `socket` arguments are never NULL. */
 struct lm_backend {
-    uint32_t abi;         /* LM_BACKEND_ABI */
-    const char *name;     /* short name used in specs: lower case, digits and _ */
-    const char *title;    /* what pages call it */
-    uint32_t capabilities; /* enum lm_capability */
-    const char *limits;   /* sentence: why a capability is missing; NULL when none is */
+    uint32_t abi;                    /* LM_BACKEND_ABI */
+    const char *name;                /* short name used in specs: lower case, digits and _ */
+    const char *title;               /* what pages call it */
+    uint32_t capabilities;           /* enum lm_capability */
+    const char *limits;              /* sentence: why a capability is missing; NULL when none is */
     const struct lm_option *options; /* ended by a NULL key; NULL when it has none */
 
     /* Can this backend, with these options, run here? Called before any loop is made.
@@ -192,7 +192,8 @@ struct lm_backend {
     void (*recv)(struct lm_socket *socket, struct lm_op *op, void *buffer, size_t bytes);
     void (*send)(struct lm_socket *socket, struct lm_op *op, const void *buffer, size_t bytes);
 
-    /* Completes with 0 in loop_run. Posts of one thread to a loop of one thread complete in order. */
+    /* Completes with 0 in loop_run. Posts of one thread to a loop of one thread complete in order.
+     */
     void (*post)(struct lm_loop *loop, struct lm_op *op);
 
     /* Completes with 0 no earlier than delay_ns from now (monotonic clock). */

@@ -18,7 +18,8 @@ struct lm_atomic_counters {
     _Atomic uint64_t waits, wakeups, speculative_hits, speculative_misses, overflows;
 };
 
-/* Adds to a counter. Only from the one thread that writes it, or with all writers behind one lock. */
+/* Adds to a counter. Only from the one thread that writes it, or with all writers behind one lock.
+ */
 static inline void lm_count_many(_Atomic uint64_t *counter, uint64_t count)
 {
     uint64_t old = atomic_load_explicit(counter, memory_order_relaxed);

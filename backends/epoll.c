@@ -11,9 +11,11 @@
 #include "backends/readiness.h"
 
 #define EVENTS_PER_WAIT 256
-#define WAKEUP_KEY UINT64_MAX
+#define WAKEUP_KEY      UINT64_MAX
 
-enum { OPTION_SPIN_US = LM_READY_OPTIONS };
+enum {
+    OPTION_SPIN_US = LM_READY_OPTIONS
+};
 
 static const struct lm_option epoll_options[] = {
     LM_READY_ORDER_OPTION(LM_ORDER_TWO_PHASE),
@@ -67,7 +69,8 @@ static int call_epoll_wait(struct lm_ready_lane *lane, struct epoll_event *event
     if (timeout_ns <= 0) {
         return epoll_wait(lane->poll_fd, events, EVENTS_PER_WAIT, timeout_ns ? -1 : 0);
     }
-    struct timespec timeout = {.tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000};
+    struct timespec timeout = {.tv_sec = timeout_ns / 1000000000,
+                               .tv_nsec = timeout_ns % 1000000000};
     int count = epoll_pwait2(lane->poll_fd, events, EVENTS_PER_WAIT, &timeout, NULL);
     if (count < 0 && errno == ENOSYS) { /* before Linux 5.11 */
         int64_t timeout_ms = (timeout_ns + 999999) / 1000000;
@@ -121,8 +124,10 @@ static int epoll_available(const uint64_t *options, char *why, size_t why_bytes)
     int fd = epoll_create1(EPOLL_CLOEXEC);
     if (fd < 0) {
         int result = -errno;
-        snprintf(why, why_bytes, "epoll_create1 failed (%s); raise `ulimit -n` or the sandbox's list "
-                 "of allowed system calls", strerror(-result));
+        snprintf(why, why_bytes,
+                 "epoll_create1 failed (%s); raise `ulimit -n` or the sandbox's list "
+                 "of allowed system calls",
+                 strerror(-result));
         return result;
     }
     close(fd);

@@ -10,7 +10,12 @@
 
 /* An inbox link is a pointer whose low bits say what it asks for. Operations are aligned to a word
  * and slab items to a cache line, so the bits are free. */
-enum message { MESSAGE_START = 1, MESSAGE_CANCEL = 2, MESSAGE_CLOSE = 3, MESSAGE_MASK = 3 };
+enum message {
+    MESSAGE_START = 1,
+    MESSAGE_CANCEL = 2,
+    MESSAGE_CLOSE = 3,
+    MESSAGE_MASK = 3
+};
 
 /* Link of the last message of an inbox: not 0, because 0 says that a cancel is in no inbox. */
 #define MESSAGE_END ((uintptr_t)MESSAGE_CLOSE)
@@ -43,7 +48,8 @@ void lm_queue_remove(struct lm_queue *queue, struct lm_op *op)
     }
 }
 
-/* --- messages ----------------------------------------------------------------------------------- */
+/* --- messages -----------------------------------------------------------------------------------
+ */
 
 static void lane_wake(struct lm_lane *lane)
 {
@@ -210,11 +216,12 @@ void lm_lane_woke(struct lm_lane *lane)
     }
 }
 
-/* --- running -------------------------------------------------------------------------------------- */
+/* --- running
+ * -------------------------------------------------------------------------------------- */
 
 /* One generation of completions: those ready now, not those their callbacks make ready. Its size is
- * bounded by the operations outstanding. It is not cut into smaller budgets: a cut at 64 cost 15 % of
- * fan_out/64 (PERF.md, rule 2). */
+ * bounded by the operations outstanding. It is not cut into smaller budgets: a cut at 64 cost 15 %
+ * of fan_out/64 (PERF.md, rule 2). */
 static void lane_run_ready(struct lm_lane *lane)
 {
     struct lm_queue generation = lane->ready;
@@ -268,8 +275,7 @@ static int lane_run(struct lm_lane *lane)
             lane_take_inbox(lane);
         }
         lane_run_ready(lane);
-        if (lane_finished(lane) ||
-            atomic_load_explicit(&loop->stopped, memory_order_relaxed)) {
+        if (lane_finished(lane) || atomic_load_explicit(&loop->stopped, memory_order_relaxed)) {
             break;
         }
         result = loop->engine->turn(lane, lane_timeout_ns(lane));
@@ -331,7 +337,8 @@ void lm_loop_stop(struct lm_loop *loop)
     }
 }
 
-/* --- starting ------------------------------------------------------------------------------------- */
+/* --- starting
+ * ------------------------------------------------------------------------------------- */
 
 /* Shared loops only: the calling thread may touch the lane directly. Before the first loop_run that
  * is nobody, so everything goes through the inbox. */
@@ -463,7 +470,8 @@ void lm_loop_socket_close(struct lm_socket *socket)
     lane_close_socket(lane, base);
 }
 
-/* --- making and freeing --------------------------------------------------------------------------- */
+/* --- making and freeing
+ * --------------------------------------------------------------------------- */
 
 static void lane_free(struct lm_lane *lane)
 {

@@ -21,13 +21,20 @@
 struct lm_lane;
 
 /* What an operation is doing. Only its lane reads or writes this once it is started. */
-enum lm_op_kind { LM_OP_POST, LM_OP_TIMER, LM_OP_SEND, LM_OP_CONNECT, LM_OP_RECV, LM_OP_ACCEPT };
+enum lm_op_kind {
+    LM_OP_POST,
+    LM_OP_TIMER,
+    LM_OP_SEND,
+    LM_OP_CONNECT,
+    LM_OP_RECV,
+    LM_OP_ACCEPT
+};
 enum lm_op_state {
-    LM_OP_IDLE,    /* not started, or completed: the value of a zeroed operation */
-    LM_OP_QUEUED,  /* waits to be tried */
-    LM_OP_PARKED,  /* waits for the operating system (readiness: armed; ring: submitted) */
-    LM_OP_TIMING,  /* in the timer heap */
-    LM_OP_READY    /* has its result; waits for its callback */
+    LM_OP_IDLE,   /* not started, or completed: the value of a zeroed operation */
+    LM_OP_QUEUED, /* waits to be tried */
+    LM_OP_PARKED, /* waits for the operating system (readiness: armed; ring: submitted) */
+    LM_OP_TIMING, /* in the timer heap */
+    LM_OP_READY   /* has its result; waits for its callback */
 };
 
 /* The view of lm_op.backend_private that all lanes share. */
@@ -95,13 +102,13 @@ void lm_queue_remove(struct lm_queue *queue, struct lm_op *op);
 struct lm_base {
     struct lm_slab_item slab;
     struct lm_lane *lane;
-    int fd; /* -1 when closed */
-    struct lm_op *in, *out;        /* outstanding recv or accept; send or connect */
-    _Atomic uintptr_t close_link;  /* inbox link of a close from another thread */
+    int fd;                       /* -1 when closed */
+    struct lm_op *in, *out;       /* outstanding recv or accept; send or connect */
+    _Atomic uintptr_t close_link; /* inbox link of a close from another thread */
 };
 
-/* An engine: the backend-specific half of a lane. All but `wake` run on the lane's thread; `fd_adopt`
- * and lane_open and lane_close run on the thread that makes or frees the loop or opens the socket. */
+/* An engine: the backend-specific half of a lane. All but `wake` run on the lane's thread, save
+ * lane_open and lane_close, which run on the thread that makes or frees the loop. */
 struct lm_engine {
     size_t lane_bytes;   /* size of the engine's lane structure, which begins with struct lm_lane */
     size_t socket_bytes; /* size of its socket structure, which begins with struct lm_base */
@@ -129,11 +136,11 @@ struct lm_engine {
 
 struct lm_lane {
     struct lm_loop *loop;
-    struct lm_queue ready;   /* results waiting for their callbacks */
-    uint64_t outstanding;    /* operations that live here and whose callback has not begun */
-    struct lm_op *timers;    /* pairing heap, earliest at the root */
-    bool counted;            /* this lane is one unit of loop->busy */
-    bool owned;              /* a thread has taken this lane */
+    struct lm_queue ready; /* results waiting for their callbacks */
+    uint64_t outstanding;  /* operations that live here and whose callback has not begun */
+    struct lm_op *timers;  /* pairing heap, earliest at the root */
+    bool counted;          /* this lane is one unit of loop->busy */
+    bool owned;            /* a thread has taken this lane */
     pthread_t owner;
     uint32_t index;
     struct lm_slab sockets;
@@ -186,8 +193,7 @@ void lm_loop_destroy(struct lm_loop *loop);
 int lm_loop_run(struct lm_loop *loop);
 void lm_loop_stop(struct lm_loop *loop);
 void lm_loop_counters(struct lm_loop *loop, struct lm_counters *counters);
-int lm_loop_socket_open(struct lm_loop *loop, int fd, uint32_t affinity,
-                        struct lm_socket **socket);
+int lm_loop_socket_open(struct lm_loop *loop, int fd, uint32_t affinity, struct lm_socket **socket);
 void lm_loop_socket_close(struct lm_socket *socket);
 void lm_loop_accept(struct lm_socket *listener, struct lm_op *op, struct lm_socket **accepted);
 void lm_loop_connect(struct lm_socket *socket, struct lm_op *op, const struct sockaddr *address,
@@ -199,11 +205,11 @@ void lm_loop_timer(struct lm_loop *loop, struct lm_op *op, uint64_t delay_ns);
 void lm_loop_cancel(struct lm_loop *loop, struct lm_op *op);
 
 /* Every member of struct lm_backend that this layer fills; loop_create stays the backend's own. */
-#define LM_LOOP_MEMBERS                                                                          \
-    .loop_destroy = lm_loop_destroy, .loop_run = lm_loop_run, .loop_stop = lm_loop_stop,         \
-    .loop_counters = lm_loop_counters, .socket_open = lm_loop_socket_open,                       \
-    .socket_close = lm_loop_socket_close, .accept = lm_loop_accept, .connect = lm_loop_connect,  \
-    .recv = lm_loop_recv, .send = lm_loop_send, .post = lm_loop_post, .timer = lm_loop_timer,    \
+#define LM_LOOP_MEMBERS                                                                            \
+    .loop_destroy = lm_loop_destroy, .loop_run = lm_loop_run, .loop_stop = lm_loop_stop,           \
+    .loop_counters = lm_loop_counters, .socket_open = lm_loop_socket_open,                         \
+    .socket_close = lm_loop_socket_close, .accept = lm_loop_accept, .connect = lm_loop_connect,    \
+    .recv = lm_loop_recv, .send = lm_loop_send, .post = lm_loop_post, .timer = lm_loop_timer,      \
     .cancel = lm_loop_cancel
 
 #endif

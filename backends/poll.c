@@ -6,7 +6,9 @@
 #include "backends/backends.h"
 #include "backends/readiness.h"
 
-enum { OPTION_SPIN_US = LM_READY_OPTIONS };
+enum {
+    OPTION_SPIN_US = LM_READY_OPTIONS
+};
 
 static const struct lm_option poll_options[] = {
     LM_READY_ORDER_OPTION(LM_ORDER_TWO_PHASE),
@@ -100,9 +102,11 @@ static int call_poll(struct lm_ready_lane *lane, int64_t timeout_ns)
     lm_count_syscall(&lane->lane.counters, LM_SYS_POLL);
 #ifdef __APPLE__
     int64_t timeout_ms = timeout_ns < 0 ? -1 : (timeout_ns + 999999) / 1000000;
-    return poll(lane->poll_set, lane->poll_count, timeout_ms < INT32_MAX ? (int)timeout_ms : INT32_MAX);
+    return poll(lane->poll_set, lane->poll_count,
+                timeout_ms < INT32_MAX ? (int)timeout_ms : INT32_MAX);
 #else
-    struct timespec timeout = {.tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000};
+    struct timespec timeout = {.tv_sec = timeout_ns / 1000000000,
+                               .tv_nsec = timeout_ns % 1000000000};
     return ppoll(lane->poll_set, lane->poll_count, timeout_ns < 0 ? NULL : &timeout, NULL);
 #endif
 }

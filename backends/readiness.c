@@ -16,13 +16,14 @@ const char *const lm_order_choices[] = {"two_phase", "eager", NULL};
 
 void lm_ready_describe(const uint64_t *options, char *text, size_t text_bytes)
 {
-    snprintf(text, text_bytes, "order %s, at most %llu bytes a send, receives after %llu bytes sent",
-             lm_order_choices[options[LM_READY_ORDER]],
-             (unsigned long long)options[LM_READY_WRITE_MAX],
-             (unsigned long long)options[LM_READY_WRITE_BURST]);
+    snprintf(
+        text, text_bytes, "order %s, at most %llu bytes a send, receives after %llu bytes sent",
+        lm_order_choices[options[LM_READY_ORDER]], (unsigned long long)options[LM_READY_WRITE_MAX],
+        (unsigned long long)options[LM_READY_WRITE_BURST]);
 }
 
-/* --- the calls ------------------------------------------------------------------------------------ */
+/* --- the calls
+ * ------------------------------------------------------------------------------------ */
 
 static int set_nonblocking(struct lm_ready_lane *lane, struct lm_ready_socket *socket)
 {
@@ -140,7 +141,8 @@ static bool is_end(const struct lm_op *op, int64_t result)
     return result != -EAGAIN || (work->kind == LM_OP_CONNECT && !socket->connecting);
 }
 
-/* --- queues and parking ----------------------------------------------------------------------------- */
+/* --- queues and parking
+ * ----------------------------------------------------------------------------- */
 
 static void finish(struct lm_ready_lane *lane, struct lm_op *op, int64_t result)
 {
@@ -232,7 +234,8 @@ void lm_ready_event(struct lm_ready_lane *lane, struct lm_ready_socket *socket, 
     }
 }
 
-/* --- the engine ------------------------------------------------------------------------------------- */
+/* --- the engine
+ * ------------------------------------------------------------------------------------- */
 
 int lm_ready_lane_open(struct lm_ready_lane *lane, const struct lm_poller *poller,
                        const struct lm_loop_config *config, uint64_t spin_us)

@@ -1,5 +1,6 @@
-/* readiness.h - operation queues over a readiness API: the engine (loop.h) that epoll, poll and spin
- * share. A backend supplies a poller: how to be told that a descriptor is ready, and how to wait.
+/* readiness.h - operation queues over a readiness API: the engine (loop.h) that epoll, poll and
+ * spin share. A backend supplies a poller: how to be told that a descriptor is ready, and how to
+ * wait.
  *
  * An operation is first tried as a plain non-blocking call. Only what would block is parked and
  * armed with the poller. Order of work (option `order`):
@@ -21,7 +22,8 @@ struct lm_poller {
     int (*open)(struct lm_ready_lane *lane);
     void (*close)(struct lm_ready_lane *lane);
     /* An operation of the socket would block (base.in or base.out, state PARKED): arrange for
-     * lm_ready_event. NULL: the poller has no readiness API, the operation is tried again next turn. */
+     * lm_ready_event. NULL: the poller has no readiness API, the operation is tried again next
+     * turn. */
     int (*arm)(struct lm_ready_lane *lane, struct lm_ready_socket *socket, struct lm_op *op);
     /* An operation that was armed has ended. Optional. */
     void (*disarm)(struct lm_ready_lane *lane, struct lm_ready_socket *socket);
@@ -36,19 +38,28 @@ enum lm_ready_option {
     LM_READY_WRITE_BURST,
     LM_READY_OPTIONS
 };
-#define LM_READY_ORDER_OPTION(default_order)                                                     \
-    {"order", "when operations are tried: all sends then all receives of a turn, or at once",    \
-     default_order, 0, 1, lm_order_choices}
-#define LM_READY_WRITE_OPTIONS                                                                   \
-    {"write_max", "most bytes given to one send call", 262144, 4096, INT32_MAX, NULL},           \
-        {"write_burst", "bytes sent in a row before receives get their turn", 131072, 4096,      \
-         INT32_MAX, NULL}
+#define LM_READY_ORDER_OPTION(default_order)                                                       \
+    {                                                                                              \
+        "order", "when operations are tried: all sends then all receives of a turn, or at once",   \
+            default_order, 0, 1, lm_order_choices                                                  \
+    }
+#define LM_READY_WRITE_OPTIONS                                                                     \
+    {"write_max", "most bytes given to one send call", 262144, 4096, INT32_MAX, NULL},             \
+    {                                                                                              \
+        "write_burst", "bytes sent in a row before receives get their turn", 131072, 4096,         \
+            INT32_MAX, NULL                                                                        \
+    }
 /* Time spent looking before sleeping; for pollers that can sleep. */
-#define LM_READY_SPIN_OPTION                                                                     \
-    {"spin_us", "microseconds of looking without sleeping before a wait", 0, 0, 1000000, NULL}
+#define LM_READY_SPIN_OPTION                                                                       \
+    {                                                                                              \
+        "spin_us", "microseconds of looking without sleeping before a wait", 0, 0, 1000000, NULL   \
+    }
 
 extern const char *const lm_order_choices[]; /* "two_phase", "eager" */
-enum lm_order { LM_ORDER_TWO_PHASE, LM_ORDER_EAGER };
+enum lm_order {
+    LM_ORDER_TWO_PHASE,
+    LM_ORDER_EAGER
+};
 
 /* Writes "order ..., writes of at most N bytes, receives after N" for lm_backend.describe. */
 void lm_ready_describe(const uint64_t *options, char *text, size_t text_bytes);
@@ -93,9 +104,9 @@ void lm_ready_close(struct lm_lane *lane, struct lm_base *socket);
 int lm_ready_turn(struct lm_lane *lane, int64_t timeout_ns);
 void lm_ready_wake(struct lm_lane *lane);
 
-#define LM_READY_ENGINE                                                                          \
-    .lane_bytes = sizeof(struct lm_ready_lane), .socket_bytes = sizeof(struct lm_ready_socket),  \
-    .lane_close = lm_ready_lane_close, .start = lm_ready_start, .cancel = lm_ready_cancel,       \
+#define LM_READY_ENGINE                                                                            \
+    .lane_bytes = sizeof(struct lm_ready_lane), .socket_bytes = sizeof(struct lm_ready_socket),    \
+    .lane_close = lm_ready_lane_close, .start = lm_ready_start, .cancel = lm_ready_cancel,         \
     .close = lm_ready_close, .turn = lm_ready_turn, .wake = lm_ready_wake
 
 #endif

@@ -13,14 +13,14 @@
 
 /* First member of each object. */
 struct lm_slab_item {
-    uint32_t index;      /* position in the slab, for life */
+    uint32_t index; /* position in the slab, for life */
     /* Grows each time the slot is taken and given back: odd while in use. Atomic because a late
      * event may look at it while another thread takes the slot. */
     _Atomic uint32_t generation;
     struct lm_slab_item *next_free;
 };
 
-#define LM_SLAB_CHUNK 256u
+#define LM_SLAB_CHUNK  256u
 #define LM_SLAB_CHUNKS 4096u /* bound: about a million objects */
 
 struct lm_slab {
@@ -43,8 +43,7 @@ void lm_slab_give(struct lm_slab *slab, void *item);
 /* The number that stands for this use of the object: generation << 32 | index. */
 static inline uint64_t lm_slab_key(struct lm_slab_item *item)
 {
-    uint32_t generation =
-        atomic_load_explicit(&item->generation, memory_order_relaxed);
+    uint32_t generation = atomic_load_explicit(&item->generation, memory_order_relaxed);
     return (uint64_t)generation << 32 | item->index;
 }
 

@@ -1,5 +1,5 @@
-/* spin - no readiness API at all: non-blocking calls retried in turn. The floor: what the bare system
- * calls of a case cost, without any event loop's help or hindrance. */
+/* spin - no readiness API at all: non-blocking calls retried in turn. The floor: what the bare
+ * system calls of a case cost, without any event loop's help or hindrance. */
 #include <errno.h>
 
 #include "backends/backends.h"

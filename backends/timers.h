@@ -1,4 +1,5 @@
-/* timers.h - a lane's timers: an intrusive pairing heap of operations, so arming allocates nothing. */
+/* timers.h - a lane's timers: an intrusive pairing heap of operations, so arming allocates nothing.
+ */
 #ifndef LM_TIMERS_H
 #define LM_TIMERS_H
 

@@ -16,7 +16,11 @@
 /* Version of the schema; a reader refuses a newer one and names both. */
 #define LM_RESULTS_SCHEMA 1
 
-enum lm_sample_status { LM_SAMPLE_OK, LM_SAMPLE_FAILED, LM_SAMPLE_SKIPPED };
+enum lm_sample_status {
+    LM_SAMPLE_OK,
+    LM_SAMPLE_FAILED,
+    LM_SAMPLE_SKIPPED
+};
 
 /* One non-empty bucket of a latency histogram. */
 struct lm_bucket {
@@ -34,7 +38,7 @@ struct lm_sample {
     size_t case_index, backend_index; /* into lm_run */
     uint32_t iteration;               /* from 0 */
     enum lm_sample_status status;
-    char *reason; /* owned; why it failed or was skipped, NULL when ok */
+    char *reason;  /* owned; why it failed or was skipped, NULL when ok */
     char *warning; /* owned; flagged but counted (e.g. a ring overflow), NULL when none */
     /* Only when status is LM_SAMPLE_OK: */
     double metric; /* the case's primary figure in its unit */
@@ -48,18 +52,18 @@ struct lm_sample {
 };
 
 struct lm_run_backend {
-    char *spec;     /* owned; identity, e.g. "io_uring:hybrid=1" */
-    char *title;    /* owned */
-    char *settings; /* owned; what lm_backend.describe said; "" when nothing */
+    char *spec;        /* owned; identity, e.g. "io_uring:hybrid=1" */
+    char *title;       /* owned */
+    char *settings;    /* owned; what lm_backend.describe said; "" when nothing */
     char *unavailable; /* owned; reason it could not run at all, NULL when it could */
-    bool aa;        /* the second copy of the baseline that --calibrate adds */
+    bool aa;           /* the second copy of the baseline that --calibrate adds */
 };
 
 struct lm_run_case {
-    char *name;   /* owned; family/case[/argument] */
-    char *family; /* owned */
+    char *name;      /* owned; family/case[/argument] */
+    char *family;    /* owned */
     char *operation; /* owned; what one operation is */
-    char *unit;   /* owned; "ops/s", "bytes/s" or "ns" */
+    char *unit;      /* owned; "ops/s", "bytes/s" or "ns" */
     bool higher_is_better;
     bool micro, split;
 };
@@ -67,8 +71,8 @@ struct lm_run_case {
 /* The `run` record. */
 struct lm_run {
     int schema;
-    char *id;    /* owned; random, says which run a sample belongs to */
-    char *label; /* owned; "" when none */
+    char *id;            /* owned; random, says which run a sample belongs to */
+    char *label;         /* owned; "" when none */
     json_t *environment; /* owned; members described in results.md */
     uint32_t iterations;
     double duration_s, warmup_s, timeout_s;

@@ -25,38 +25,38 @@ const char *lm_metric_unit(enum lm_metric metric); /* "ops/s", "bytes/s", "ns" *
 bool lm_metric_higher_is_better(enum lm_metric metric);
 
 enum lm_case_flag {
-    LM_CASE_MICRO = 1u << 0,    /* only when named or asked for */
-    LM_CASE_SPLIT = 1u << 1,    /* the two ends on different loops and threads; summarised apart */
+    LM_CASE_MICRO = 1u << 0, /* only when named or asked for */
+    LM_CASE_SPLIT = 1u << 1, /* the two ends on different loops and threads; summarised apart */
     LM_CASE_REPRESENTATIVE = 1u << 2, /* one of those `run --quick` takes */
-    LM_CASE_LOCKLESS = 1u << 3  /* asks for a lockless loop */
+    LM_CASE_LOCKLESS = 1u << 3        /* asks for a lockless loop */
 };
 
 struct lm_case;
 struct lm_case_setup;
 struct lm_case_result;
 
-/* A family: one file in this folder. */
+/* A family: what its cases have in common on a page. */
 struct lm_family {
     const char *name;     /* "socket_latency" */
     const char *measures; /* one sentence for pages */
-    /* Runs one case to its end. 0, or a negative errno with result->error filled. */
-    int (*run)(const struct lm_case *which, const struct lm_case_setup *setup,
-               struct lm_case_result *result);
 };
 
 struct lm_case {
-    char name[64];    /* family/case[/argument], the name everywhere */
+    char name[64]; /* family/case[/argument], the name everywhere */
     const struct lm_family *family;
     const char *operation; /* what one operation is, one sentence */
     enum lm_metric metric;
     uint32_t flags;        /* enum lm_case_flag */
     uint32_t capabilities; /* enum lm_capability that the backend must have */
     uint32_t threads;      /* threads that run the loop, or one loop each where LM_CASE_SPLIT */
+    /* Runs it to its end. 0, or a negative errno with result->error filled. */
+    int (*run)(const struct lm_case *which, const struct lm_case_setup *setup,
+               struct lm_case_result *result);
     /* The family's own parameters. */
-    bool local;           /* AF_UNIX instead of TCP */
-    bool bidirectional;   /* both ends send and receive at once */
-    uint32_t pairs;       /* connections */
-    uint32_t bytes;       /* message or buffer size */
+    bool local;         /* AF_UNIX instead of TCP */
+    bool bidirectional; /* both ends send and receive at once */
+    uint32_t pairs;     /* connections */
+    uint32_t bytes;     /* message or buffer size */
 };
 
 /* All cases in page order. Built once, on first use, by one thread. */
@@ -68,7 +68,7 @@ const struct lm_case *lm_case_find(const char *name);
 /* How a case is to be run. */
 struct lm_case_setup {
     const struct lm_backend *backend;
-    const uint64_t *options; /* a value for each of the backend's options */
+    const uint64_t *options;         /* a value for each of the backend's options */
     uint64_t warmup_ns, duration_ns; /* both > 0 */
     /* Called once each, from a thread of the case, where the measured phase begins and ends. */
     void (*on_measure_begin)(void *context);
@@ -78,13 +78,13 @@ struct lm_case_setup {
 
 /* What a run of a case found. Filled by lm_case_run. */
 struct lm_case_result {
-    char error[256]; /* empty when all is well, else what went wrong, for a person */
-    uint64_t elapsed_ns; /* measured phase */
+    char error[256];            /* empty when all is well, else what went wrong, for a person */
+    uint64_t elapsed_ns;        /* measured phase */
     uint64_t operations, bytes; /* in the measured phase; bytes as the receivers counted them */
     uint64_t drained_operations, drained_bytes; /* after it */
-    double metric;              /* in the case's unit */
-    struct lm_histogram latency; /* one value per operation of the measured phase */
-    struct lm_counters counters; /* of the measured phase, all loops */
+    double metric;                              /* in the case's unit */
+    struct lm_histogram latency;                /* one value per operation of the measured phase */
+    struct lm_counters counters;                /* of the measured phase, all loops */
 };
 
 /* Reason why the case can not run on this backend, or NULL when it can. */

@@ -11,13 +11,13 @@
 
 #define LM_HISTOGRAM_SUB_BITS 6u
 #define LM_HISTOGRAM_MAX_BITS 42u
-#define LM_HISTOGRAM_BUCKETS \
+#define LM_HISTOGRAM_BUCKETS                                                                       \
     ((LM_HISTOGRAM_MAX_BITS - LM_HISTOGRAM_SUB_BITS + 1u) << LM_HISTOGRAM_SUB_BITS)
 #define LM_HISTOGRAM_MAX_NS ((UINT64_C(1) << LM_HISTOGRAM_MAX_BITS) - 1u)
 
 struct lm_histogram {
     uint64_t count;
-    uint64_t sum_ns; /* exact, so that the mean is exact */
+    uint64_t sum_ns;         /* exact, so that the mean is exact */
     uint64_t min_ns, max_ns; /* exact; min_ns is UINT64_MAX while empty */
     uint64_t buckets[LM_HISTOGRAM_BUCKETS];
 };
