@@ -1,0 +1,171 @@
+#include "harness/bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/clock.h"
+#include "harness/gbench_shim.h"
+
+/* Google Benchmark begins with one iteration to find out how many it needs. A case runs for a time,
+ * not for a number of iterations, so that question is answered with "no time at all" and the real
+ * run happens when more are wanted: only then can it claim all its operations as iterations. */
+static bool is_probe(struct lm_gbench_state *state)
+{
+    if (lm_gbench_iterations_wanted(state) > 1) {
+        return false;
+    }
+    while (lm_gbench_claim(state, 1)) {
+    }
+    lm_gbench_set_elapsed(state, 0.0);
+    return true;
+}
+
+/* Claims all iterations wanted but one, which starts the CPU timer; it is stopped until the
+ * measured phase. */
+static void begin_run(struct lm_gbench_state *state)
+{
+    lm_gbench_claim(state, lm_gbench_iterations_wanted(state) - 1);
+    lm_gbench_pause(state);
+}
+
+/* Makes the iterations equal the operations. A run of fewer operations than Google Benchmark wanted
+ * iterations gets the time so many would have taken: time per iteration stays elapsed/operations.
+ */
+static void end_run(struct lm_gbench_state *state, uint64_t elapsed_ns, uint64_t operations)
+{
+    uint64_t wanted = lm_gbench_iterations_wanted(state);
+    uint64_t claimed = operations > wanted ? operations : wanted;
+    lm_gbench_resume(state);
+    while (lm_gbench_claim(state, claimed - (wanted - 1))) {
+    }
+    double per_operation_s = operations > 0 ? (double)elapsed_ns / 1e9 / (double)operations : 0.0;
+    lm_gbench_set_elapsed(state, per_operation_s * (double)claimed);
+}
+
+static void measure_begin(void *context)
+{
+    struct lm_bench *bench = context;
+    if (bench->on_measure_begin != NULL) {
+        bench->on_measure_begin(bench->context);
+    }
+    lm_gbench_resume(bench->state);
+}
+
+static void measure_end(void *context)
+{
+    struct lm_bench *bench = context;
+    lm_gbench_pause(bench->state);
+    if (bench->on_measure_end != NULL) {
+        bench->on_measure_end(bench->context);
+    }
+}
+
+static uint64_t total_syscalls(const struct lm_counters *counters)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < LM_SYS_COUNT; i++) {
+        total += counters->syscalls[i];
+    }
+    return total;
+}
+
+static void report_figures(struct lm_gbench_state *state, const struct lm_case_result *result)
+{
+    double elapsed_s = (double)result->elapsed_ns / 1e9;
+    double operations = (double)result->operations;
+    lm_gbench_rate(state, "items_per_second", operations / elapsed_s);
+    if (result->bytes > 0) {
+        lm_gbench_rate(state, "bytes_per_second", (double)result->bytes / elapsed_s);
+    }
+    lm_gbench_counter(state, "p50_ns", (double)lm_histogram_quantile_ns(&result->latency, 0.50));
+    lm_gbench_counter(state, "p99_ns", (double)lm_histogram_quantile_ns(&result->latency, 0.99));
+    lm_gbench_counter(state, "syscalls_per_op",
+                      (double)total_syscalls(&result->counters) / operations);
+    lm_gbench_counter(state, "waits_per_op", (double)result->counters.waits / operations);
+}
+
+static void run_case(struct lm_gbench_state *state, void *argument)
+{
+    struct lm_bench *bench = argument;
+    if (bench->skip_reason != NULL) {
+        lm_gbench_skip(state, bench->skip_reason);
+        return;
+    }
+    if (is_probe(state)) {
+        return;
+    }
+    struct lm_case_setup setup = {
+        .backend = bench->spec.backend,
+        .options = bench->spec.options,
+        .warmup_ns = bench->warmup_ns,
+        .duration_ns = bench->duration_ns,
+        .on_measure_begin = measure_begin,
+        .on_measure_end = measure_end,
+        .context = bench,
+    };
+    struct lm_case_result *result = bench->result;
+    bench->state = state;
+    bench->runs++;
+    begin_run(state);
+    int error = lm_case_run(bench->which, &setup, result);
+    if (error == 0 && result->error[0] == '\0' && result->operations == 0) {
+        snprintf(result->error, sizeof(result->error),
+                 "no operation ended within the measured %.3g s; give it a longer duration",
+                 (double)bench->duration_ns / 1e9);
+    }
+    if (error != 0 && result->error[0] == '\0') {
+        snprintf(result->error, sizeof(result->error), "%s", strerror(-error));
+    }
+    if (result->error[0] != '\0') {
+        bench->failures++;
+        lm_gbench_fail(state, result->error);
+        return;
+    }
+    end_run(state, result->elapsed_ns, result->operations);
+    report_figures(state, result);
+}
+
+int lm_bench_register(struct lm_bench *bench)
+{
+    char name[sizeof(bench->which->name) + sizeof(bench->spec.text)];
+    int length = snprintf(name, sizeof(name), "%s/%s", bench->which->name, bench->spec.text);
+    if (length < 0 || (size_t)length >= sizeof(name)) {
+        return -ENAMETOOLONG;
+    }
+    lm_gbench_register(name, run_case, bench);
+    return 0;
+}
+
+/* Laps measured between two looks at the clock that ends the run. */
+#define LAPS 10000u
+
+static void run_recorder(struct lm_gbench_state *state, void *argument)
+{
+    static struct lm_histogram histogram;
+    const uint64_t *duration_ns = argument;
+    uint64_t laps = 0, elapsed_ns = 0;
+    if (is_probe(state)) {
+        return;
+    }
+    begin_run(state);
+    lm_histogram_clear(&histogram);
+    lm_gbench_resume(state);
+    uint64_t begin_ns = lm_clock_ns(), last_ns = begin_ns;
+    while (elapsed_ns < *duration_ns) {
+        for (uint32_t i = 0; i < LAPS; i++) {
+            uint64_t now_ns = lm_clock_ns();
+            lm_histogram_add(&histogram, now_ns - last_ns);
+            last_ns = now_ns;
+        }
+        laps += LAPS;
+        elapsed_ns = last_ns - begin_ns;
+    }
+    lm_gbench_pause(state);
+    end_run(state, elapsed_ns, laps);
+}
+
+void lm_bench_register_recorder(const uint64_t *duration_ns)
+{
+    lm_gbench_register("recorder/lap", run_recorder, (void *)(uintptr_t)duration_ns);
+}
