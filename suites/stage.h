@@ -1,0 +1,65 @@
+/* stage.h - what every family needs around its work: loops, threads, recorders, the borders of the
+ * measured phase, failure. A family opens a stage, opens its sockets on it, starts its first
+ * operations, calls lm_stage_run and closes the stage.
+ */
+#ifndef LM_STAGE_H
+#define LM_STAGE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "suites/case.h"
+#include "suites/recorder.h"
+
+/* A connected pair on the stage. Index 0 is the client's end, 1 the server's. */
+struct lm_pair {
+    struct lm_socket *ends[2];
+    int fds[2]; /* owned by the backend; for shutdown(2) */
+};
+
+struct lm_stage {
+    const struct lm_case *which;
+    const struct lm_case_setup *setup;
+    struct lm_case_result *result;
+    const struct lm_backend *backend;
+    struct lm_loop *loops[2]; /* split cases: the client's, the server's; else one */
+    uint32_t loop_count, thread_count;
+    struct lm_recorder *recorders; /* one for each thread */
+    bool measures_drain;
+    _Atomic uint32_t chains; /* that have begun and not ended */
+    pthread_mutex_t lock;    /* guards what follows, and result->error */
+    bool measuring, measured;
+    struct lm_counters before;
+};
+
+/* Makes the loops and recorders. measures_drain: see recorder.h; the measured phase then ends when
+ * the last chain ends. 0, or a negative errno with result->error filled; then nothing is to close.
+ */
+int lm_stage_open(struct lm_stage *stage, const struct lm_case *which,
+                  const struct lm_case_setup *setup, struct lm_case_result *result,
+                  bool measures_drain);
+
+/* Opens connection number `index`: both ends on the one loop, with affinity `index`, or, in a split
+ * case, one on each. 0, or a negative errno with the stage failed. */
+int lm_stage_connect(struct lm_stage *stage, uint32_t index, struct lm_pair *pair);
+
+/* Runs the loops until every chain has ended, and fills the result. 0, or a negative errno when the
+ * stage failed. */
+int lm_stage_run(struct lm_stage *stage);
+
+/* Frees loops (which closes their sockets) and recorders. */
+void lm_stage_close(struct lm_stage *stage);
+
+/* A chain of operations begins (before lm_stage_run, or in a completion) and ends. A stage whose
+ * loops run out of work while a chain is open has lost a completion, and fails. Any thread. */
+void lm_stage_chain_begin(struct lm_stage *stage);
+void lm_stage_chain_end(struct lm_stage *stage);
+
+/* The sample is worthless: keeps the first reason, stops the loops. Any thread. */
+void lm_stage_fail(struct lm_stage *stage, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The calling thread's recorder; only inside lm_stage_run. */
+struct lm_recorder *lm_stage_recorder(void);
+
+#endif
