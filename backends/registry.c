@@ -24,7 +24,7 @@ static const struct lm_registered registered[] = {
     NEEDS_EPOLL("epoll", lm_backend_epoll),
     BUILT("poll", lm_backend_poll),
     BUILT("spin", lm_backend_spin),
-    MISSING("reactor", "it is not written yet"),
+    NEEDS_EPOLL("reactor", lm_backend_reactor),
 };
 
 static const char *const default_specs[] = {
@@ -33,6 +33,9 @@ static const char *const default_specs[] = {
 #endif
     "poll",
     "spin",
+#ifdef __linux__
+    "reactor",
+#endif
     NULL,
 };
 
