@@ -90,8 +90,9 @@ struct lm_results {
     struct lm_run run;
     struct lm_sample *samples; /* owned; file order */
     size_t sample_count;
-    bool torn;  /* the last line was cut; it was left out */
-    bool ended; /* an `end` record is there */
+    uint64_t whole_bytes; /* length of the file's whole lines */
+    bool torn;            /* the last line was cut; it was left out */
+    bool ended;           /* an `end` record is there */
 };
 
 /* Reads a results file. On success *results is owned by the caller (lm_results_free). On failure
@@ -101,7 +102,19 @@ struct lm_results {
 int lm_results_read(const char *path, struct lm_results *results, char *error, size_t error_bytes);
 void lm_results_free(struct lm_results *results);
 
-/* The JSON form of each record; the caller owns the value. NULL only when memory is short. */
+/* Name of a kind of system call in results, as strace shows it; NULL for a number that is none. */
+const char *lm_syscall_name(enum lm_syscall kind);
+
+/* Tells each(context, line) how two runs were set differently: times, iterations, order, baseline,
+ * and what is in force in backends that both have. One line of text per setting, as in
+ * "duration_s: 2.0 against 0.5". The environments are for lm_environment_differences. Returns how
+ * many there are. */
+size_t lm_run_differences(const struct lm_run *a, const struct lm_run *b,
+                          void (*each)(void *context, const char *line), void *context);
+
+/* The JSON form of each record; the caller owns the value. NULL only when memory is short.
+ * Strings are cut to the schema's limits and made printable (text.h); a count above 2^63 - 1
+ * becomes that; a figure that is not finite becomes null, which no reader takes. */
 json_t *lm_run_to_json(const struct lm_run *run);
 json_t *lm_sample_to_json(const struct lm_run *run, const struct lm_sample *sample);
 

@@ -1,0 +1,19 @@
+/* May figures from two environments stand side by side? */
+#include <string.h>
+
+#include "harness/differences.h"
+#include "harness/environment.h"
+
+bool lm_environment_same_host(const json_t *a, const json_t *b)
+{
+    const char *left = json_string_value(json_object_get(a, "host"));
+    const char *right = json_string_value(json_object_get(b, "host"));
+    return left && right && strcmp(left, right) == 0;
+}
+
+size_t lm_environment_differences(const json_t *a, const json_t *b, lm_environment_line_fn *each,
+                                  void *context)
+{
+    static const char *const ignored[] = {"date_utc", "load", NULL};
+    return lm_json_differences(a, b, ignored, each, context);
+}
