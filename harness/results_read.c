@@ -338,7 +338,8 @@ static int feed_from(struct reader *reader, int fd)
             break;
         } else if (errno != EINTR) {
             result = -errno;
-            fail(reader, result, "%s: can not be read: %s; name a file that `loopmark run` wrote", reader->path, strerror(-result));
+            fail(reader, result, "%s: can not be read: %s; name a file that `loopmark run` wrote",
+                 reader->path, strerror(-result));
         }
     }
     free(chunk);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/text.h"
-
 /* An environment is a few levels of small values; more is not ours. */
 enum {
     ENVIRONMENT_DEPTH = 8
@@ -62,14 +60,13 @@ static int check_environment(const json_t *value, int depth, struct lm_problem *
     if (depth > ENVIRONMENT_DEPTH) {
         return lm_problem(problem, "environment is nested more than %d deep", ENVIRONMENT_DEPTH);
     }
-    if (json_is_string(value) && (json_string_length(value) > LM_RESULTS_TEXT_BYTES ||
-                                  lm_text_has_control(json_string_value(value)))) {
+    if (json_is_string(value) && !lm_text_is_clean(json_string_value(value))) {
         return lm_problem(problem, "environment holds a string that is too long or unprintable");
     }
     json_object_foreach((json_t *)value, key, member)
     {
-        if (lm_text_has_control(key) || strlen(key) > LM_RESULTS_NAME_BYTES) {
-            return lm_problem(problem, "environment holds an unprintable name");
+        if (!lm_text_is_clean(key)) {
+            return lm_problem(problem, "environment holds a name that is too long or unprintable");
         }
         if ((result = check_environment(member, depth + 1, problem)) != 0) {
             return result;

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/text.h"
-
 #define MEMBER(type, name, kind)                                                                   \
     {                                                                                              \
 #name, LM_MEMBER_##kind, offsetof(struct type, name)                                       \
@@ -153,7 +151,7 @@ const char *lm_json_word(const json_t *value, char text[32])
 
 json_t *lm_schema_string(const char *text, size_t max_bytes)
 {
-    char clean[LM_RESULTS_TEXT_BYTES + 1];
+    char clean[LM_TEXT_BYTES];
     assert(max_bytes < sizeof(clean));
     size_t bytes = lm_text_clean(clean, max_bytes + 1, text, strlen(text));
     return json_stringn(clean, bytes);
@@ -234,8 +232,9 @@ static int decode_string(const struct lm_member *member, const json_t *value, vo
     if (name && json_string_length(value) == 0) {
         return lm_problem(problem, "%s%s is empty", where, member->name);
     }
-    if (lm_text_has_control(json_string_value(value))) {
-        return lm_problem(problem, "%s%s holds control characters", where, member->name);
+    if (!lm_text_is_clean(json_string_value(value))) {
+        return lm_problem(problem, "%s%s holds control characters or stray spaces", where,
+                          member->name);
     }
     char *copy = strdup(json_string_value(value));
     memcpy(field, &copy, sizeof(copy));

@@ -6,10 +6,11 @@
 #define LM_RESULTS_SCHEMA_H
 
 #include "harness/results.h"
+#include "harness/text.h"
 
 /* Longest strings, in bytes. Writing cuts, reading refuses. */
 #define LM_RESULTS_NAME_BYTES 255u
-#define LM_RESULTS_TEXT_BYTES 8191u
+#define LM_RESULTS_TEXT_BYTES (LM_TEXT_BYTES - 1u)
 
 /* Form of a member: the C type of the field and what values are legal. */
 enum lm_member_kind {

@@ -69,12 +69,9 @@ size_t lm_text_clean(char *out, size_t out_bytes, const char *in, size_t bytes)
     return length;
 }
 
-bool lm_text_has_control(const char *text)
+bool lm_text_is_clean(const char *text)
 {
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        if (*at < 0x20 || *at == 0x7f || (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0)) {
-            return true;
-        }
-    }
-    return false;
+    char clean[LM_TEXT_BYTES];
+    lm_text_clean(clean, sizeof(clean), text, strlen(text));
+    return strcmp(clean, text) == 0;
 }

@@ -386,7 +386,7 @@ static void a_wrong_run_record_is_refused(void **state)
     assert_run_refused("\"settings\":\"\"", "\"settings\":\"\\u009b\"", "control characters");
     assert_run_refused("\"cores\":2", "\"cores\":\"\\n\"", "environment holds a string");
     assert_run_refused("\"cores\":2", "\"cores\":[[[[[[[[0]]]]]]]]", "environment is nested");
-    assert_run_refused("\"cores\":2", "\"\\u0007\":2", "unprintable name");
+    assert_run_refused("\"cores\":2", "\"\\u0007\":2", "environment holds a name");
     assert_run_refused("\"environment\":", "\"environment\":[],\"old\":", "not an object");
     assert_run_refused("\"backends\":[", "\"backends\":[],\"old\":[", "backends is an empty list");
     assert_run_refused("\"cases\":[", "\"cases\":{},\"old\":[", "cases is an object, not a list");
