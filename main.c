@@ -13,6 +13,7 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"list", lm_list_command, "what can run here: backends and cases"},
     {"bench", lm_bench_command, "cases in this process, under Google Benchmark's own flags"},
 };
 

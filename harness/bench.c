@@ -6,6 +6,7 @@
 
 #include "backends/clock.h"
 #include "harness/gbench_shim.h"
+#include "suites/recorder.h"
 
 /* Google Benchmark begins with one iteration to find out how many it needs. A case runs for a time,
  * not for a number of iterations, so that question is answered with "no time at all" and the real
@@ -109,6 +110,7 @@ static void run_case(struct lm_gbench_state *state, void *argument)
     bench->runs++;
     begin_run(state);
     int error = lm_case_run(bench->which, &setup, result);
+    bench->error = error;
     if (error == 0 && result->error[0] == '\0' && result->operations == 0) {
         snprintf(result->error, sizeof(result->error),
                  "no operation ended within the measured %.3g s; give it a longer duration",
@@ -137,32 +139,26 @@ int lm_bench_register(struct lm_bench *bench)
     return 0;
 }
 
-/* Laps measured between two looks at the clock that ends the run. */
-#define LAPS 10000u
+static void on_phase(void *context, enum lm_phase phase)
+{
+    (void)context, (void)phase;
+}
 
 static void run_recorder(struct lm_gbench_state *state, void *argument)
 {
-    static struct lm_histogram histogram;
+    static struct lm_recorder recorder;
     const uint64_t *duration_ns = argument;
-    uint64_t laps = 0, elapsed_ns = 0;
     if (is_probe(state)) {
         return;
     }
     begin_run(state);
-    lm_histogram_clear(&histogram);
     lm_gbench_resume(state);
-    uint64_t begin_ns = lm_clock_ns(), last_ns = begin_ns;
-    while (elapsed_ns < *duration_ns) {
-        for (uint32_t i = 0; i < LAPS; i++) {
-            uint64_t now_ns = lm_clock_ns();
-            lm_histogram_add(&histogram, now_ns - last_ns);
-            last_ns = now_ns;
-        }
-        laps += LAPS;
-        elapsed_ns = last_ns - begin_ns;
+    lm_recorder_start(&recorder, 1, *duration_ns, false, on_phase, NULL);
+    uint64_t started_ns = lm_clock_ns();
+    while (lm_recorder_lap(&recorder, &started_ns, 1) != LM_PHASE_DRAIN) {
     }
     lm_gbench_pause(state);
-    end_run(state, elapsed_ns, laps);
+    end_run(state, recorder.end_ns - recorder.begin_ns, recorder.latency.count);
 }
 
 void lm_bench_register_recorder(const uint64_t *duration_ns)

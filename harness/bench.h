@@ -25,6 +25,7 @@ struct lm_bench {
 
     /* Filled by the run. */
     uint32_t runs, failures; /* repetitions that were run; those of them that failed */
+    int error;               /* of the latest: 0, or a negative errno beside result->error */
     struct lm_gbench_state *state;
 };
 

@@ -116,30 +116,35 @@ static bool initialize(int argc, char **argv)
     return left <= 1;
 }
 
-/* Registers one backend's cases. Returns how many entries of `benches` it used. */
-static size_t register_cases(const struct lm_candidate *candidate,
-                             const struct bench_options *options, struct lm_case_result *result,
-                             struct lm_bench *benches)
+/* Registers each case on each backend that can run here, the backends of a case side by side.
+ * Returns how many entries of `benches` it used. */
+static size_t register_all(const struct bench_options *options,
+                           const struct lm_candidates *candidates, struct lm_case_result *result,
+                           struct lm_bench *benches)
 {
-    size_t count = lm_case_count();
-    for (size_t i = 0; i < count; i++) {
-        benches[i] = (struct lm_bench){
-            .which = lm_case_at(i),
+    size_t used = 0;
+    for (size_t i = 0; i < lm_case_count() * candidates->count; i++) {
+        const struct lm_candidate *candidate = &candidates->items[i % candidates->count];
+        const struct lm_case *which = lm_case_at(i / candidates->count);
+        if (candidate->unavailable[0] != '\0') {
+            continue;
+        }
+        benches[used] = (struct lm_bench){
+            .which = which,
             .spec = candidate->spec,
             .warmup_ns = (uint64_t)(options->warmup_s * 1e9) + 1,
             .duration_ns = (uint64_t)(options->duration_s * 1e9),
             .result = result,
-            .skip_reason = lm_candidate_skip_reason(candidate, lm_case_at(i)),
+            .skip_reason = lm_candidate_skip_reason(candidate, which),
         };
-        lm_bench_register(&benches[i]);
+        lm_bench_register(&benches[used++]);
     }
-    return count;
+    return used;
 }
 
 static int run_all(const struct bench_options *options, const struct lm_candidates *candidates)
 {
     int code = LM_EXIT_USAGE;
-    size_t used = 0;
     uint64_t duration_ns = (uint64_t)(options->duration_s * 1e9);
     struct lm_case_result *result = calloc(1, sizeof(*result));
     struct lm_bench *benches = calloc(candidates->count * lm_case_count() + 1, sizeof(*benches));
@@ -151,10 +156,9 @@ static int run_all(const struct bench_options *options, const struct lm_candidat
         if (candidates->items[i].unavailable[0] != '\0') {
             fprintf(stderr, "loopmark bench: left out: %s: %s\n", candidates->items[i].spec.text,
                     candidates->items[i].unavailable);
-        } else {
-            used += register_cases(&candidates->items[i], options, result, benches + used);
         }
     }
+    size_t used = register_all(options, candidates, result, benches);
     if (used == 0) {
         fputs("loopmark bench: no backend can run here; see: loopmark list --backends\n", stderr);
         goto out;

@@ -25,9 +25,12 @@ static int wake_pipe[2] = {-1, -1};
 
 static void on_signal(int number)
 {
+    static const char notice[] =
+        "\nloopmark: ending after this sample; interrupt again to drop it and end at once\n";
     int saved = errno;
-    if (number != SIGCHLD) {
-        interrupts++;
+    if (number != SIGCHLD && ++interrupts == 1 &&
+        write(STDERR_FILENO, notice, sizeof(notice) - 1) < 0) {
+        errno = saved;
     }
     /* A full pipe wakes poll just as well. */
     if (write(wake_pipe[1], "", 1) < 0) {
@@ -91,7 +94,8 @@ int lm_process_catch_signals(void)
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&action.sa_mask);
     if (sigaction(SIGINT, &action, NULL) < 0 || sigaction(SIGTERM, &action, NULL) < 0 ||
-        sigaction(SIGCHLD, &action, NULL) < 0 || sigaction(SIGPIPE, &ignore, NULL) < 0) {
+        sigaction(SIGCHLD, &action, NULL) < 0 || sigaction(SIGPIPE, &ignore, NULL) < 0 ||
+        sigaction(SIGXFSZ, &ignore, NULL) < 0) {
         return -errno;
     }
     return 0;
@@ -134,7 +138,8 @@ static void become_child(const char *path, char *const *arguments, int result, i
     int null = open("/dev/null", O_RDONLY);
     if (null >= 0 && setpgid(0, 0) == 0 && dup2(null, STDIN_FILENO) >= 0 &&
         dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0 &&
-        dup2(result, LM_PROCESS_RESULT_FD) >= 0 && sigaction(SIGPIPE, &standard, NULL) == 0) {
+        dup2(result, LM_PROCESS_RESULT_FD) >= 0 && sigaction(SIGPIPE, &standard, NULL) == 0 &&
+        sigaction(SIGXFSZ, &standard, NULL) == 0) {
         if (null > LM_PROCESS_RESULT_FD) {
             close(null);
         }
