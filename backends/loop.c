@@ -160,12 +160,9 @@ static void lane_handle(struct lm_lane *lane, uintptr_t message)
 }
 
 /* Takes all messages, oldest first. */
-static void lane_take_inbox(struct lm_lane *lane)
+static void lane_take_messages(struct lm_lane *lane)
 {
     struct lm_loop *loop = lane->loop;
-    if (!atomic_load_explicit(&lane->inbox, memory_order_relaxed)) {
-        return;
-    }
     uintptr_t newest = atomic_exchange(&lane->inbox, 0), oldest = MESSAGE_END;
     uint64_t count = 0;
     while (newest != MESSAGE_END) {
@@ -191,6 +188,13 @@ static void lane_take_inbox(struct lm_lane *lane)
     }
     if (loop->shared) {
         atomic_fetch_sub(&loop->busy, count); /* this lane is counted, so it can not reach 0 here */
+    }
+}
+
+static inline void lane_take_inbox(struct lm_lane *lane)
+{
+    if (atomic_load_explicit(&lane->inbox, memory_order_relaxed)) {
+        lane_take_messages(lane);
     }
 }
 
@@ -235,13 +239,10 @@ static void lane_run_ready(struct lm_lane *lane)
     }
 }
 
-/* Nothing outstanding anywhere, so far as this lane can know. */
+/* The lane has nothing outstanding: does no other lane have either, so far as can be known? */
 static bool lane_finished(struct lm_lane *lane)
 {
     struct lm_loop *loop = lane->loop;
-    if (lane->outstanding) {
-        return false;
-    }
     if (!loop->shared) {
         return loop->lockless || !atomic_load(&lane->inbox);
     }
@@ -266,16 +267,21 @@ static int64_t lane_timeout_ns(struct lm_lane *lane)
     return lane->ready.first ? 0 : -1;
 }
 
+static inline bool is_stopped(struct lm_loop *loop)
+{
+    return atomic_load_explicit(&loop->stopped, memory_order_relaxed);
+}
+
 static int lane_run(struct lm_lane *lane)
 {
     struct lm_loop *loop = lane->loop;
     int result = 0;
-    while (!result && !atomic_load_explicit(&loop->stopped, memory_order_relaxed)) {
+    while (!result && !is_stopped(loop)) {
         if (!loop->lockless) {
             lane_take_inbox(lane);
         }
         lane_run_ready(lane);
-        if (lane_finished(lane) || atomic_load_explicit(&loop->stopped, memory_order_relaxed)) {
+        if ((!lane->outstanding && lane_finished(lane)) || is_stopped(loop)) {
             break;
         }
         result = loop->engine->turn(lane, lane_timeout_ns(lane));
