@@ -8,6 +8,9 @@ function(lm_require found what debian homebrew freebsd)
     endif()
 endfunction()
 
+find_package(PkgConfig QUIET)
+lm_require(PkgConfig_FOUND "pkg-config" pkg-config pkgconf pkgconf)
+
 find_package(benchmark QUIET)
 lm_require(benchmark_FOUND "Google Benchmark" libbenchmark-dev google-benchmark benchmark)
 
