@@ -5,6 +5,7 @@
 #include "backends/nearest.h"
 #include "harness/commands.h"
 #include "lm_config.h"
+#include "report/report.h"
 
 struct command {
     const char *name;
@@ -14,6 +15,7 @@ struct command {
 
 static const struct command commands[] = {
     {"list", lm_list_command, "what can run here: backends and cases"},
+    {"compare", lm_compare_command, "who is faster, slower or within noise, from a results file"},
     {"bench", lm_bench_command, "cases in this process, under Google Benchmark's own flags"},
 };
 
@@ -29,12 +31,12 @@ static void print_help(void)
             printf("  %-10s %s\n", commands[i].name, commands[i].summary);
         }
     }
-    puts(
-        "\n"
-        "loopmark SUBCOMMAND --help describes each; loopmark --version names the version.\n"
-        "\n"
-        "Exit codes: 0 all well; 2 wrong use, or it can not be done here; 3 samples failed or the\n"
-        "run was interrupted.");
+    puts("\n"
+         "loopmark SUBCOMMAND --help describes each; loopmark --version names the version.\n"
+         "\n"
+         "Exit codes: 0 all well; 1 a gate of compare is not met; 2 wrong use, or it can not be "
+         "done\n"
+         "here; 3 samples failed or the run was interrupted.");
 }
 
 static int refuse_unknown(const char *name)

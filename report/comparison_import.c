@@ -1,0 +1,156 @@
+/* A comparison from an imported table of medians and CVs. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/comparison.h"
+#include "report/comparison_build.h"
+#include "report/import_csv.h"
+
+static const char *case_name_at(const void *source, size_t index)
+{
+    return ((const struct lm_import *)source)->cases[index].name;
+}
+
+static const char *implementation_at(const void *source, size_t index)
+{
+    return ((const struct lm_import *)source)->implementations[index];
+}
+
+static int choose_baseline(const struct lm_import *import, const struct lm_compare_options *options,
+                           size_t *baseline, char *error, size_t error_bytes)
+{
+    *baseline = import->baseline;
+    if (options->baseline != NULL) {
+        return lm_build_find_baseline(options->baseline, import, implementation_at,
+                                      import->implementation_count, import->path, baseline, error,
+                                      error_bytes);
+    }
+    if (*baseline == SIZE_MAX) {
+        snprintf(error, error_bytes,
+                 "%s: no row has 'baseline' as its printed_difference; name one with --baseline, "
+                 "such as '%s'",
+                 import->path, import->implementations[0]);
+        return -ENOENT;
+    }
+    return 0;
+}
+
+static int add_case(struct lm_comparison *comparison, const struct lm_import_case *from)
+{
+    struct lm_compared_case *to = &comparison->cases[comparison->case_count];
+    to->name = lm_build_text(comparison, "%s", from->name);
+    to->unit = lm_build_text(comparison, "%s", from->unit);
+    to->operation = "";
+    to->higher_is_better = strcmp(from->unit, "s") != 0;
+    to->section = LM_SECTION_MAIN;
+    if (to->name == NULL || to->unit == NULL) {
+        return -ENOMEM;
+    }
+    comparison->case_count++;
+    return lm_build_family(comparison, from->family, to->section, &to->family);
+}
+
+/* Cases that were not asked for get SIZE_MAX as their place. */
+static int add_cases(struct lm_comparison *comparison, const struct lm_import *import,
+                     const struct lm_compare_options *options, size_t *places)
+{
+    comparison->cases = lm_build_alloc(comparison, import->case_count, sizeof *comparison->cases);
+    int status = comparison->cases != NULL ? 0 : -ENOMEM;
+    for (size_t i = 0; i < import->case_count && status == 0; i++) {
+        places[i] = SIZE_MAX;
+        if (lm_build_wants(options, import->cases[i].name)) {
+            places[i] = comparison->case_count;
+            status = add_case(comparison, &import->cases[i]);
+        }
+    }
+    return status;
+}
+
+static int add_implementations(struct lm_comparison *comparison, const struct lm_import *import)
+{
+    size_t count = import->implementation_count;
+    comparison->implementations =
+        lm_build_alloc(comparison, count, sizeof *comparison->implementations);
+    if (comparison->implementations == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct lm_implementation *to = &comparison->implementations[i];
+        to->name = lm_build_text(comparison, "%s", import->implementations[i]);
+        to->title = "";
+        to->settings = "";
+        to->cases = lm_build_alloc(comparison, comparison->case_count, sizeof *to->cases);
+        if (to->name == NULL || to->cases == NULL) {
+            return -ENOMEM;
+        }
+        for (size_t j = 0; j < comparison->case_count; j++) {
+            lm_build_unknown(&to->cases[j]);
+        }
+    }
+    comparison->implementation_count = count;
+    return 0;
+}
+
+static void add_rows(struct lm_comparison *comparison, const struct lm_import *import,
+                     const size_t *places)
+{
+    for (size_t i = 0; i < import->row_count; i++) {
+        const struct lm_import_row *row = &import->rows[i];
+        if (places[row->case_index] == SIZE_MAX) {
+            continue;
+        }
+        struct lm_measurement *measurement =
+            &comparison->implementations[row->implementation_index].cases[places[row->case_index]];
+        measurement->imported = true;
+        measurement->metric.median = row->median;
+        measurement->metric.cv = row->cv;
+    }
+}
+
+static int fill(struct lm_comparison *comparison, const struct lm_import *import,
+                const struct lm_compare_options *options, size_t baseline)
+{
+    size_t *places = calloc(import->case_count + 1, sizeof *places);
+    comparison->source = lm_build_text(comparison, "%s", import->path);
+    if (places == NULL || comparison->source == NULL) {
+        free(places);
+        return -ENOMEM;
+    }
+    int status = add_cases(comparison, import, options, places);
+    status = status != 0 ? status : add_implementations(comparison, import);
+    if (status == 0) {
+        add_rows(comparison, import, places);
+        status = lm_build_note(comparison, import->path,
+                               "is a published table of medians and CVs: samples, latencies and "
+                               "paired ratios are not known, and rounded medians move a "
+                               "difference's last digits");
+    }
+    free(places);
+    comparison->baseline = baseline;
+    for (size_t i = 0; i < import->implementation_count && status == 0; i++) {
+        if (i != baseline) {
+            status = lm_build_matchup(comparison, i, baseline, false);
+        }
+    }
+    return status != 0 ? status : lm_build_finish(comparison);
+}
+
+int lm_comparison_from_import(const struct lm_import *import,
+                              const struct lm_compare_options *options,
+                              struct lm_comparison **comparison, char *error, size_t error_bytes)
+{
+    size_t baseline = 0;
+    int status = choose_baseline(import, options, &baseline, error, error_bytes);
+    if (status == 0) {
+        status = lm_build_check_globs(options, import, case_name_at, import->case_count,
+                                      import->path, error, error_bytes);
+    }
+    if (status != 0) {
+        return status;
+    }
+    struct lm_comparison *built = lm_build_new();
+    status = built != NULL ? fill(built, import, options, baseline) : -ENOMEM;
+    return lm_build_conclude(built, status, comparison, error, error_bytes);
+}

@@ -1,0 +1,174 @@
+#include "report/wording.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/numbers.h"
+#include "report/policy.h"
+
+struct word {
+    const char *word, *key;
+};
+
+static const struct word verdicts[LM_VERDICT_COUNT] = {
+    [LM_VERDICT_FAILED] = {"failed", "failed"},
+    [LM_VERDICT_SKIPPED] = {"skipped", "skipped"},
+    [LM_VERDICT_UNSTABLE] = {"unstable", "unstable"},
+    [LM_VERDICT_NONE] = {"no verdict", "no_verdict"},
+    [LM_VERDICT_WITHIN_NOISE] = {"within noise", "within_noise"},
+    [LM_VERDICT_FASTER] = {"faster", "faster"},
+    [LM_VERDICT_SLOWER] = {"slower", "slower"},
+};
+
+static const struct word sections[LM_SECTION_COUNT] = {
+    [LM_SECTION_MAIN] = {"", "main"},
+    [LM_SECTION_SPLIT] = {"split, the two ends on different loops", "split"},
+    [LM_SECTION_MICRO] = {"micro", "micro"},
+};
+
+static const struct word remarks[LM_REMARK_COUNT] = {
+    [LM_REMARK_FAILED] = {"Failed samples: their cases are left out of every summary figure",
+                          "failed"},
+    [LM_REMARK_SKIPPED] = {"Skipped: can not run here", "skipped"},
+    [LM_REMARK_UNSTABLE] = {"Unstable: shown, never a winner", "unstable"},
+    [LM_REMARK_NONE] = {"No verdict", "no_verdict"},
+    [LM_REMARK_WARNING] = {"Warnings: counted, but read with care", "warning"},
+};
+
+const char *lm_verdict_word(enum lm_verdict verdict)
+{
+    return verdicts[verdict].word;
+}
+
+const char *lm_verdict_key(enum lm_verdict verdict)
+{
+    return verdicts[verdict].key;
+}
+
+const char *lm_section_word(enum lm_section section)
+{
+    return sections[section].word;
+}
+
+const char *lm_section_key(enum lm_section section)
+{
+    return sections[section].key;
+}
+
+const char *lm_remark_heading(enum lm_remark_kind kind)
+{
+    return remarks[kind].word;
+}
+
+const char *lm_remark_key(enum lm_remark_kind kind)
+{
+    return remarks[kind].key;
+}
+
+const char *lm_settings_heading(const struct lm_comparison *comparison)
+{
+    return comparison->withheld
+               ? "The files differ in settings, so there are no verdicts; --force gives them"
+               : "The files differ in settings; verdicts are forced";
+}
+
+void lm_word_answer(FILE *out, enum lm_form form, const struct lm_tally *tally,
+                    const char *baseline)
+{
+    static const enum lm_verdict always[] = {LM_VERDICT_FASTER, LM_VERDICT_WITHIN_NOISE,
+                                             LM_VERDICT_SLOWER};
+    static const enum lm_verdict when_any[] = {LM_VERDICT_UNSTABLE, LM_VERDICT_NONE,
+                                               LM_VERDICT_SKIPPED, LM_VERDICT_FAILED};
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
+        fprintf(out, "%s%zu %s", i == 0 ? "" : " · ", tally->verdicts[always[i]],
+                lm_verdict_word(always[i]));
+    }
+    for (size_t i = 0; i < sizeof when_any / sizeof *when_any; i++) {
+        if (tally->verdicts[when_any[i]] > 0) {
+            fprintf(out, " · %zu %s", tally->verdicts[when_any[i]], lm_verdict_word(when_any[i]));
+        }
+    }
+    char median[LM_NUMBER_BYTES];
+    lm_format_difference(median, tally->median_difference);
+    fprintf(out, " of %zu — median %s vs ", tally->case_count,
+            isnan(tally->median_difference) ? "unknown" : median);
+    lm_put_text(out, form, baseline);
+}
+
+char *lm_answer_text(const struct lm_tally *tally, const char *baseline)
+{
+    char *answer = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&answer, &bytes);
+    if (memory == NULL) {
+        return NULL;
+    }
+    lm_word_answer(memory, LM_FORM_PLAIN, tally, baseline);
+    if (fclose(memory) != 0) {
+        free(answer);
+        return NULL;
+    }
+    return answer;
+}
+
+void lm_word_noise_floor(FILE *out, enum lm_form form, const struct lm_comparison *comparison,
+                         const struct lm_noise_floor *floor)
+{
+    if (floor->case_count == 0) {
+        fputs("measured noise floor (the baseline against itself): unknown, no case has samples of "
+              "both copies",
+              out);
+        return;
+    }
+    char median[LM_NUMBER_BYTES], largest[LM_NUMBER_BYTES];
+    lm_format_percent(median, floor->median);
+    lm_format_percent(largest, floor->largest);
+    fprintf(out,
+            "measured noise floor (the baseline against itself, %zu cases): median |difference| "
+            "%s, largest %s (",
+            floor->case_count, median, largest);
+    lm_put_text(out, form, comparison->cases[floor->largest_case].name);
+    fprintf(out, "), %zu beyond the noise band", floor->outside);
+}
+
+void lm_word_within_noise(FILE *out)
+{
+    fprintf(out,
+            "Within noise: |difference| is at most %g·√(CV² + CV²) of the two sides. "
+            "Positive differences and ratios above 1 are better, whatever the unit.",
+            lm_policy.noise_factor);
+}
+
+void lm_word_unstable(char text[LM_SENTENCE_BYTES], const struct lm_measurement *side,
+                      const char *unit)
+{
+    if (side->clusters.found) {
+        char low[LM_NUMBER_BYTES], high[LM_NUMBER_BYTES];
+        lm_format_value(low, side->clusters.low_median, unit);
+        lm_format_value(high, side->clusters.high_median, unit);
+        snprintf(text, LM_SENTENCE_BYTES, "two clusters of samples: %zu around %s, %zu around %s",
+                 side->clusters.low_count, low, side->clusters.high_count, high);
+        return;
+    }
+    char cv[LM_NUMBER_BYTES];
+    lm_format_percent(cv, side->metric.cv);
+    snprintf(text, LM_SENTENCE_BYTES, "CV %s is above %g %%", cv, lm_policy.cv_limit * 100.0);
+}
+
+void lm_word_place(FILE *out, enum lm_form form, const struct lm_comparison *comparison,
+                   const struct lm_remark *remark)
+{
+    if (remark->cases > 1) {
+        fprintf(out, "%zu cases, first ", remark->cases);
+    }
+    lm_put_text(out, form, comparison->cases[remark->case_index].name);
+    if (remark->kind == LM_REMARK_FAILED) {
+        fprintf(out, ", iteration %u", remark->iteration + 1);
+        if (comparison->iterations > 0) {
+            fprintf(out, " of %u", comparison->iterations);
+        }
+    } else if (remark->kind == LM_REMARK_WARNING && remark->samples > 1) {
+        fprintf(out, ", %zu samples", remark->samples);
+    }
+}
