@@ -57,7 +57,10 @@ struct hint_meaning {
 
 static const struct hint_meaning hint_meanings[] = {
     [HINT_SAFE] = {.scheduler_locking = true, .registration_locking = true, .io_locking = true},
-    [HINT_1] = {true, true, true, true},
+    [HINT_1] = {.one_thread = true,
+                .scheduler_locking = true,
+                .registration_locking = true,
+                .io_locking = true},
     [HINT_UNSAFE_IO] = {.one_thread = true,
                         .scheduler_locking = true,
                         .registration_locking = true},
@@ -413,7 +416,8 @@ static void reactor_describe(const uint64_t *values, char *text, size_t text_byt
     const char *hint = values[OPTION_HINT] == HINT_AUTO ? "safe, unsafe when lockless"
                                                         : hints[values[OPTION_HINT]];
 
-    snprintf(text, text_bytes, "concurrency hint %s; non-blocking mode as in Asio %s", hint,
+    snprintf(text, text_bytes,
+             "concurrency hint %s; non-blocking mode as in Asio %s; operations embedded", hint,
              compats[values[OPTION_ASIO_COMPAT]]);
 }
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include "backends/clock.h"
 #include "backends/reactor_timers.h"
@@ -391,6 +393,30 @@ static void only_the_safe_hint_allows_several_threads(void **state)
     }
 }
 
+static void without_free_descriptors_it_says_what_to_raise(void **state)
+{
+    (void)state;
+    struct lm_spec spec;
+    struct lm_loop *loop = NULL;
+    struct rlimit limit, none;
+    char text[256] = "";
+
+    assert_int_equal(lm_spec_parse("reactor", &spec, text, sizeof(text)), 0);
+    struct lm_loop_config config = {.threads = 1, .options = spec.options};
+    assert_int_equal(reactor->available(spec.options, text, sizeof(text)), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int rc = reactor->available(spec.options, text, sizeof(text));
+    int create_rc = reactor->loop_create(&config, &loop);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+
+    assert_int_equal(rc, -EMFILE);
+    assert_non_null(strstr(text, "epoll_create1"));
+    assert_non_null(strstr(text, "ulimit -n"));
+    assert_int_equal(create_rc, -EMFILE);
+}
+
 enum {
     THREADS = 4
 };
@@ -580,6 +606,7 @@ int main(void)
         cmocka_unit_test(destroying_a_loop_closes_a_connection_that_was_not_handed_over),
         cmocka_unit_test(connecting_to_a_closed_port_is_refused),
         cmocka_unit_test(only_the_safe_hint_allows_several_threads),
+        cmocka_unit_test(without_free_descriptors_it_says_what_to_raise),
         cmocka_unit_test(many_threads_run_many_chains_to_their_end),
         cmocka_unit_test(every_operation_ends_once_whoever_cancels_and_closes),
         cmocka_unit_test(threads_that_post_and_run_lose_no_post),

@@ -113,6 +113,124 @@ static void a_chunk_of_a_stream_costs_what_asios_costs(void **state)
     reactor->loop_destroy(loop);
 }
 
+/* Client ends send and then receive; server ends, which receive already, send back. When all
+ * clients have their reply it begins again. */
+struct exchange;
+
+struct exchange_pair {
+    struct lm_op client, server;
+    struct lm_socket *sockets[2];
+    struct exchange *exchange;
+    char request[64], reply[64];
+};
+
+struct exchange {
+    struct exchange_pair pairs[16];
+    int pair_count, missing, rounds;
+};
+
+static struct exchange_pair *pair_of_server(struct lm_op *op)
+{
+    return (struct exchange_pair *)((char *)op - offsetof(struct exchange_pair, server));
+}
+
+static void exchange_replied(struct lm_op *op, int64_t result);
+
+static void exchange_received(struct lm_op *op, int64_t result)
+{
+    struct exchange_pair *pair = pair_of_server(op);
+
+    if (result <= 0) {
+        reactor->socket_close(pair->sockets[1]);
+        return;
+    }
+    pair->server.done = exchange_replied;
+    reactor->send(pair->sockets[1], op, pair->request, (size_t)result);
+}
+
+static void exchange_replied(struct lm_op *op, int64_t result)
+{
+    struct exchange_pair *pair = pair_of_server(op);
+
+    assert_int_equal(result, sizeof(pair->request));
+    pair->server.done = exchange_received;
+    reactor->recv(pair->sockets[1], op, pair->request, sizeof(pair->request));
+}
+
+static void exchange_sent(struct lm_op *op, int64_t result);
+
+static void start_exchange(struct exchange *exchange)
+{
+    exchange->missing = exchange->pair_count;
+    for (int i = 0; i < exchange->pair_count; i++) {
+        struct exchange_pair *pair = &exchange->pairs[i];
+
+        if (exchange->rounds == 0) {
+            reactor->socket_close(pair->sockets[0]);
+        } else {
+            pair->client.done = exchange_sent;
+            reactor->send(pair->sockets[0], &pair->client, pair->reply, sizeof(pair->reply));
+        }
+    }
+}
+
+static void exchange_answered(struct lm_op *op, int64_t result)
+{
+    struct exchange_pair *pair = (struct exchange_pair *)op;
+    struct exchange *exchange = pair->exchange;
+
+    assert_int_equal(result, sizeof(pair->reply));
+    if (--exchange->missing == 0) {
+        exchange->rounds--;
+        start_exchange(exchange);
+    }
+}
+
+static void exchange_sent(struct lm_op *op, int64_t result)
+{
+    struct exchange_pair *pair = (struct exchange_pair *)op;
+
+    assert_int_equal(result, sizeof(pair->reply));
+    pair->client.done = exchange_answered;
+    reactor->recv(pair->sockets[0], op, pair->reply, sizeof(pair->reply));
+}
+
+static void exchange_costs(int pair_count, double polls, double sends, double recvs, double misses)
+{
+    enum {
+        ROUNDS = 1000
+    };
+    struct lm_loop *loop = open_loop("reactor", 1, false);
+    static struct exchange exchange;
+
+    exchange = (struct exchange){.pair_count = pair_count, .rounds = ROUNDS};
+    for (int i = 0; i < pair_count; i++) {
+        struct exchange_pair *pair = &exchange.pairs[i];
+
+        pair->exchange = &exchange;
+        pair->server.done = exchange_received;
+        open_pair(loop, tcp_pair, pair->sockets);
+        reactor->recv(pair->sockets[1], &pair->server, pair->request, sizeof(pair->request));
+    }
+    start_exchange(&exchange);
+    assert_int_equal(reactor->loop_run(loop), 0);
+    assert_int_equal(exchange.rounds, 0);
+    struct lm_counters counters = counters_of(loop);
+    assert_calls_per(&counters, LM_SYS_EPOLL_WAIT, ROUNDS, polls);
+    assert_calls_per(&counters, LM_SYS_SEND, ROUNDS, sends);
+    assert_calls_per(&counters, LM_SYS_RECV, ROUNDS, recvs);
+    double missed = (double)counters.speculative_misses / ROUNDS;
+    assert_true(missed > misses - 0.05 && missed < misses + 0.05);
+    reactor->loop_destroy(loop);
+}
+
+static void a_request_and_a_join_of_16_cost_what_asios_cost(void **state)
+{
+    (void)state;
+    exchange_costs(1, 2, 2, 4, 2);
+    exchange_costs(16, 2, 32, 64, 32);
+}
+
 static void a_write_that_blocks_asks_for_writability_once_and_for_good(void **state)
 {
     (void)state;
@@ -266,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_round_trip_costs_what_asios_costs),
         cmocka_unit_test(no_hint_and_no_version_changes_a_round_trips_calls),
         cmocka_unit_test(a_chunk_of_a_stream_costs_what_asios_costs),
+        cmocka_unit_test(a_request_and_a_join_of_16_cost_what_asios_cost),
         cmocka_unit_test(a_write_that_blocks_asks_for_writability_once_and_for_good),
         cmocka_unit_test(a_lap_of_accept_churn_costs_what_asios_costs),
         cmocka_unit_test(asio_compat_changes_only_the_way_of_not_blocking),
