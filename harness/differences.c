@@ -8,8 +8,8 @@
 #include "harness/text.h"
 
 struct walk {
-    const char *const *ignored; /* NULL below the outermost level */
-    const char *prefix;         /* "cpu." */
+    const char *const *ignored;
+    const char *prefix; /* "cpu." */
     void (*each)(void *context, const char *line);
     void *context;
     size_t count;
@@ -42,14 +42,14 @@ static void walk_object(struct walk *walk, const json_t *a, const json_t *b);
 static void walk_member(struct walk *walk, const char *name, const json_t *a, const json_t *b)
 {
     char path[128], left[160], right[160], line[512];
+    snprintf(path, sizeof(path), "%s%s", walk->prefix, name);
     bool both_missing = (!a || json_is_null(a)) && (!b || json_is_null(b));
-    if (is_ignored(walk->ignored, name) || both_missing || (a && b && json_equal(a, b))) {
+    if (is_ignored(walk->ignored, path) || both_missing || (a && b && json_equal(a, b))) {
         return;
     }
     if (json_is_object(a) || json_is_object(b)) {
-        snprintf(path, sizeof(path), "%s%s.", walk->prefix, name);
         struct walk inner = *walk;
-        inner.ignored = NULL;
+        snprintf(path, sizeof(path), "%s%s.", walk->prefix, name);
         inner.prefix = path;
         walk_object(&inner, a, b);
         walk->count = inner.count;
@@ -57,7 +57,7 @@ static void walk_member(struct walk *walk, const char *name, const json_t *a, co
     }
     value_text(a, left, sizeof(left));
     value_text(b, right, sizeof(right));
-    snprintf(line, sizeof(line), "%s%s: %s against %s", walk->prefix, name, left, right);
+    snprintf(line, sizeof(line), "%s: %s against %s", path, left, right);
     walk->each(walk->context, line);
     walk->count++;
 }

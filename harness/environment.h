@@ -30,8 +30,12 @@ size_t lm_environment_warnings(const json_t *environment, lm_environment_line_fn
 bool lm_environment_same_host(const json_t *a, const json_t *b);
 
 /* Calls each(context, line) for each setting that differs ("cpu.governor: powersave against
- * performance"); date and load are no settings. Returns how many there are. */
+ * performance"). No settings are date, load, and the source that was built, which two runs may be
+ * there to compare. Returns how many there are. */
 size_t lm_environment_differences(const json_t *a, const json_t *b, lm_environment_line_fn *each,
                                   void *context);
+
+/* Were both programs built from the same source, as far as is known? */
+bool lm_environment_same_source(const json_t *a, const json_t *b);
 
 #endif

@@ -250,6 +250,12 @@ static int check_resumable(const char *path, const struct lm_results *results,
                     "start another file with --out",
                     path);
     }
+    if (!lm_environment_same_source(recorded, environment)) {
+        return fail(sink, -EXDEV,
+                    "%s: was measured by another build of loopmark: use that one, or start another "
+                    "file with --out",
+                    path);
+    }
     char difference[256] = "";
     size_t count = lm_environment_differences(recorded, environment, first_line, difference);
     if (count > 0) {

@@ -322,8 +322,7 @@ static void a_foreign_file_is_named_as_such(void **state)
         "{\"record\":5}\n",
         "{\"record\":\"page\"}\n",
         "family,case\n",
-        "\x7f"
-        "ELF\x02\x01\x01",
+        "\177ELF\x02\x01\x01",
         "\xef\xbb\xbf{\"record\":\"run\"}\n",
         "\xff\xfe{\n",
         "{\n",
