@@ -31,8 +31,8 @@ int lm_results_writer_create(const char *path, const struct lm_run *run,
 
 /* Goes on with a results file. On success *results holds what is in it (lm_results_free, after the
  * writer was closed); when results->torn, a torn last line was cut off the file. Refused: a run
- * that has ended (-EALREADY), one from another host or whose settings differ from `environment`,
- * that of this process (-EXDEV), and whatever lm_results_read refuses. */
+ * that has ended (-EALREADY), one from another host or program, or whose settings differ from
+ * `environment`, that of this process (-EXDEV), and whatever lm_results_read refuses. */
 int lm_results_writer_resume(const char *path, const json_t *environment,
                              struct lm_results *results, struct lm_results_writer **writer,
                              char *error, size_t error_bytes);

@@ -242,6 +242,16 @@ static void results_of_another_machine_are_not_resumed(void **state)
     assert_file(fixture, 2, false, false);
 }
 
+static void results_of_another_build_are_not_resumed(void **state)
+{
+    struct fixture *fixture = *state;
+    struct lm_results results;
+    create_with_two_samples(fixture);
+    json_object_set_new(fixture->run.environment, "build", json_pack("{s:s}", "commit", "1234"));
+    assert_int_equal(resume(fixture, &results), -EXDEV);
+    assert_error(fixture, "r.jsonl: was measured by another build of loopmark: use that one");
+}
+
 static void results_of_other_settings_are_not_resumed(void **state)
 {
     struct fixture *fixture = *state;
@@ -382,6 +392,7 @@ int main(void)
         TEST(a_torn_last_line_is_cut_off_when_resumed),
         TEST(a_complete_run_is_not_resumed),
         TEST(results_of_another_machine_are_not_resumed),
+        TEST(results_of_another_build_are_not_resumed),
         TEST(results_of_other_settings_are_not_resumed),
         TEST(load_and_date_do_not_hinder_resuming),
         TEST(a_damaged_file_is_not_resumed_and_stays_as_it_is),
