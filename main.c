@@ -7,6 +7,16 @@
 #include "lm_config.h"
 #include "report/report.h"
 
+static int print_comparison(const struct lm_results *results)
+{
+    return lm_compare_print_results(results, stdout);
+}
+
+static int run(int argc, char **argv)
+{
+    return lm_run_command(argc, argv, print_comparison);
+}
+
 struct command {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -15,8 +25,10 @@ struct command {
 
 static const struct command commands[] = {
     {"list", lm_list_command, "what can run here: backends and cases"},
+    {"run", run, "runs cases on backends, each sample in a fresh process, and compares"},
     {"compare", lm_compare_command, "who is faster, slower or within noise, from a results file"},
     {"bench", lm_bench_command, "cases in this process, under Google Benchmark's own flags"},
+    {"worker", lm_worker_command, NULL},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

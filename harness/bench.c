@@ -30,18 +30,30 @@ static void begin_run(struct lm_gbench_state *state)
     lm_gbench_pause(state);
 }
 
-/* Makes the iterations equal the operations. A run of fewer operations than Google Benchmark wanted
- * iterations gets the time so many would have taken: time per iteration stays elapsed/operations.
- */
-static void end_run(struct lm_gbench_state *state, uint64_t elapsed_ns, uint64_t operations)
+/* Makes the iterations equal the operations. Google Benchmark insists on one count for all
+ * repetitions (its debug builds abort otherwise), so later ones claim as many as the first:
+ * *iterations, 0 before it. Their time is scaled to that, and so is what they report per iteration;
+ * only the CPU column can not be, which is why cpu_ns_per_op is there. */
+static void end_run(struct lm_gbench_state *state, uint64_t elapsed_ns, uint64_t operations,
+                    uint64_t *iterations)
 {
     uint64_t wanted = lm_gbench_iterations_wanted(state);
-    uint64_t claimed = operations > wanted ? operations : wanted;
-    lm_gbench_resume(state);
-    while (lm_gbench_claim(state, claimed - (wanted - 1))) {
+    if (*iterations < wanted) {
+        *iterations = operations > wanted ? operations : wanted;
     }
-    double per_operation_s = operations > 0 ? (double)elapsed_ns / 1e9 / (double)operations : 0.0;
-    lm_gbench_set_elapsed(state, per_operation_s * (double)claimed);
+    lm_gbench_resume(state);
+    while (lm_gbench_claim(state, *iterations - (wanted - 1))) {
+    }
+    double each_s = (double)elapsed_ns / 1e9 / (double)operations;
+    lm_gbench_set_elapsed(state, each_s * (double)*iterations);
+}
+
+/* CPU time of the whole process so far. */
+static uint64_t cpu_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
 static void measure_begin(void *context)
@@ -50,6 +62,7 @@ static void measure_begin(void *context)
     if (bench->on_measure_begin != NULL) {
         bench->on_measure_begin(bench->context);
     }
+    bench->cpu_begin_ns = cpu_ns();
     lm_gbench_resume(bench->state);
 }
 
@@ -57,6 +70,7 @@ static void measure_end(void *context)
 {
     struct lm_bench *bench = context;
     lm_gbench_pause(bench->state);
+    bench->cpu_used_ns = cpu_ns() - bench->cpu_begin_ns;
     if (bench->on_measure_end != NULL) {
         bench->on_measure_end(bench->context);
     }
@@ -71,8 +85,9 @@ static uint64_t total_syscalls(const struct lm_counters *counters)
     return total;
 }
 
-static void report_figures(struct lm_gbench_state *state, const struct lm_case_result *result)
+static void report_figures(struct lm_gbench_state *state, const struct lm_bench *bench)
 {
+    const struct lm_case_result *result = bench->result;
     double elapsed_s = (double)result->elapsed_ns / 1e9;
     double operations = (double)result->operations;
     lm_gbench_rate(state, "items_per_second", operations / elapsed_s);
@@ -83,7 +98,7 @@ static void report_figures(struct lm_gbench_state *state, const struct lm_case_r
     lm_gbench_counter(state, "p99_ns", (double)lm_histogram_quantile_ns(&result->latency, 0.99));
     lm_gbench_counter(state, "syscalls_per_op",
                       (double)total_syscalls(&result->counters) / operations);
-    lm_gbench_counter(state, "waits_per_op", (double)result->counters.waits / operations);
+    lm_gbench_counter(state, "cpu_ns_per_op", (double)bench->cpu_used_ns / operations);
 }
 
 static void run_case(struct lm_gbench_state *state, void *argument)
@@ -124,8 +139,8 @@ static void run_case(struct lm_gbench_state *state, void *argument)
         lm_gbench_fail(state, result->error);
         return;
     }
-    end_run(state, result->elapsed_ns, result->operations);
-    report_figures(state, result);
+    end_run(state, result->elapsed_ns, result->operations, &bench->iterations);
+    report_figures(state, bench);
 }
 
 int lm_bench_register(struct lm_bench *bench)
@@ -147,6 +162,7 @@ static void on_phase(void *context, enum lm_phase phase)
 static void run_recorder(struct lm_gbench_state *state, void *argument)
 {
     static struct lm_recorder recorder;
+    static uint64_t iterations;
     const uint64_t *duration_ns = argument;
     if (is_probe(state)) {
         return;
@@ -158,7 +174,7 @@ static void run_recorder(struct lm_gbench_state *state, void *argument)
     while (lm_recorder_lap(&recorder, &started_ns, 1) != LM_PHASE_DRAIN) {
     }
     lm_gbench_pause(state);
-    end_run(state, recorder.end_ns - recorder.begin_ns, recorder.latency.count);
+    end_run(state, recorder.end_ns - recorder.begin_ns, recorder.latency.count, &iterations);
 }
 
 void lm_bench_register_recorder(const uint64_t *duration_ns)

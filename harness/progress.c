@@ -83,7 +83,7 @@ void lm_progress_next(struct lm_progress *progress, const struct lm_sample *plac
         snprintf(failures, sizeof(failures), ", %zu failed", progress->failed);
     }
     int length =
-        snprintf(line, sizeof(line), "[%zu/%zu%s, %s left] %s%sround %u: %s on %s",
+        snprintf(line, sizeof(line), "[%zu/%zu%s, %s left] %s%siteration %u: %s on %s",
                  progress->done + 1, progress->total, failures, left, progress->last_value,
                  progress->last_value[0] != '\0' ? "; " : "", (unsigned)place->iteration + 1,
                  progress->run->cases[place->case_index].name,
@@ -109,7 +109,7 @@ void lm_progress_sample(struct lm_progress *progress, const struct lm_sample *sa
     progress->failed += sample->status == LM_SAMPLE_FAILED;
     if (text != NULL) {
         lm_progress_end(progress);
-        fprintf(stderr, "%s: %s on %s, round %u: %s\n",
+        fprintf(stderr, "%s: %s on %s, iteration %u: %s\n",
                 sample->status == LM_SAMPLE_FAILED ? "failed" : "warning",
                 run->cases[sample->case_index].name, run->backends[sample->backend_index].spec,
                 (unsigned)sample->iteration + 1, text);
