@@ -97,7 +97,7 @@ static bool initialize(int argc, char **argv)
     if (flags == NULL) {
         return false;
     }
-    char program[] = "loopmark"; /* not "bench": this becomes the report's executable name */
+    static char program[] = "loopmark"; /* not "bench": the report's executable name */
     char any_time[] = "--benchmark_min_time=1e-12";
     char no_warmup[] = "--benchmark_min_warmup_time=0";
     memcpy(flags, argv, (size_t)argc * sizeof(*flags));

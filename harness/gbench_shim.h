@@ -53,8 +53,9 @@ void lm_gbench_rate(struct lm_gbench_state *state, const char *name, double per_
 void lm_gbench_fail(struct lm_gbench_state *state, const char *message);
 void lm_gbench_skip(struct lm_gbench_state *state, const char *message);
 
-/* Hands Google Benchmark its flags; the ones it knows are removed from argv. A value it refuses
- * ends the program with exit code 2. */
+/* Hands Google Benchmark its flags; the ones it knows are removed from argv. argv[0] is kept for
+ * the report and must live until the program ends. A value it refuses ends the program with exit
+ * code 2. */
 void lm_gbench_initialize(int *argc, char **argv);
 
 /* Prints Google Benchmark's flags on stdout. */
