@@ -16,8 +16,9 @@ struct lm_nearest {
     size_t distance;  /* its edits from word */
 };
 
-/* Considers `name`, which must outlive `nearest`. A name is near when word begins it, or when a
- * third of its length in edits (insert, delete, replace, swap of neighbours) leads to it. */
+/* Considers `name`, which must outlive `nearest`. A name is near when the word begins it, or when
+ * at most a third of its length in edits (insert, delete, replace, swap of neighbours) leads to it.
+ */
 void lm_nearest_offer(struct lm_nearest *nearest, const char *name);
 
 #endif

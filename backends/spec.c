@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/nearest.h"
 #include "backends/registry.h"
 
 /* Longest piece of the user's text that an error repeats. */
@@ -84,60 +85,24 @@ static void quote(struct message *message, struct piece piece)
     say(message, "'%s%s'", safe, piece.length > length ? "..." : "");
 }
 
-static size_t smallest(size_t a, size_t b, size_t c)
-{
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-/* Levenshtein distance between the user's word and one of ours. */
-static size_t edit_distance(struct piece piece, const char *word)
-{
-    enum {
-        LONGEST = 31
-    };
-    size_t row[LONGEST + 1];
-    size_t columns = strlen(word);
-    if (columns > LONGEST || piece.length > LONGEST) {
-        return SIZE_MAX;
-    }
-    for (size_t j = 0; j <= columns; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= piece.length; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= columns; j++) {
-            size_t change = diagonal + (piece.begin[i - 1] != word[j - 1]);
-            diagonal = row[j];
-            row[j] = smallest(change, row[j] + 1, row[j - 1] + 1);
-        }
-    }
-    return row[columns];
-}
-
-/* The word of a list that the user most likely meant; NULL when none is near. */
+/* The word of a list that the user most likely meant. */
 struct guess {
-    struct piece piece;
-    const char *best;
-    size_t distance;
+    struct lm_nearest nearest;
+    char word[QUOTE_BYTES + 1];
 };
 
-static void guess_word(struct guess *guess, const char *word)
+static void guess_begin(struct guess *guess, struct piece piece)
 {
-    size_t distance = edit_distance(guess->piece, word);
-    /* A third of the word wrong is still a slip of the finger; more is another word. */
-    if (distance < guess->distance && distance <= (strlen(word) + 1) / 3 &&
-        distance < guess->piece.length) {
-        guess->best = word;
-        guess->distance = distance;
+    *guess = (struct guess){.nearest.word = guess->word};
+    if (piece.length < sizeof guess->word) {
+        memcpy(guess->word, piece.begin, piece.length);
     }
 }
 
 static void say_guess(struct message *message, const struct guess *guess)
 {
-    if (guess->best) {
-        say(message, " (did you mean '%s'?)", guess->best);
+    if (guess->nearest.best) {
+        say(message, " (did you mean '%s'?)", guess->nearest.best);
     }
 }
 
@@ -204,11 +169,12 @@ static bool parse_value(const struct lm_option *option, struct piece piece, uint
 static int refuse_value(const struct lm_backend *backend, const struct lm_option *option,
                         struct piece value, struct message *message)
 {
-    struct guess guess = {.piece = value, .distance = SIZE_MAX};
+    struct guess guess;
+    guess_begin(&guess, value);
     say(message, "%s: option '%s' can not be ", backend->name, option->key);
     quote(message, value);
     for (size_t i = 0; option->choices && option->choices[i]; i++) {
-        guess_word(&guess, option->choices[i]);
+        lm_nearest_offer(&guess.nearest, option->choices[i]);
     }
     say_guess(message, &guess);
     say(message, "; give it ");
@@ -218,12 +184,13 @@ static int refuse_value(const struct lm_backend *backend, const struct lm_option
 
 static int refuse_key(const struct lm_backend *backend, struct piece key, struct message *message)
 {
-    struct guess guess = {.piece = key, .distance = SIZE_MAX};
+    struct guess guess;
+    guess_begin(&guess, key);
     size_t count = option_count(backend);
     say(message, "%s has no option ", backend->name);
     quote(message, key);
     for (size_t i = 0; i < count; i++) {
-        guess_word(&guess, backend->options[i].key);
+        lm_nearest_offer(&guess.nearest, backend->options[i].key);
     }
     say_guess(message, &guess);
     if (count == 0) {
@@ -347,11 +314,12 @@ static int parse_name(const char *text, struct piece *name, struct piece *option
 
 static int refuse_name(struct piece name, struct message *message)
 {
-    struct guess guess = {.piece = name, .distance = SIZE_MAX};
+    struct guess guess;
+    guess_begin(&guess, name);
     say(message, "there is no backend ");
     quote(message, name);
     for (size_t i = 0; i < lm_backend_count(); i++) {
-        guess_word(&guess, lm_backend_at(i)->name);
+        lm_nearest_offer(&guess.nearest, lm_backend_at(i)->name);
     }
     say_guess(message, &guess);
     say(message, "; use one of ");

@@ -46,7 +46,8 @@ void lm_put(json_t *environment, const char *group, const char *name, json_t *va
     }
 }
 
-void lm_put_text(json_t *environment, const char *group, const char *name, const char *text)
+void lm_environment_put_text(json_t *environment, const char *group, const char *name,
+                             const char *text)
 {
     char clean[VALUE_BYTES];
     if (text && lm_text_clean(clean, sizeof(clean), text, strlen(text)) > 0) {
@@ -96,7 +97,7 @@ static void add_host(json_t *environment, const char *root)
     if (lm_environment_machine_id(root, id + key_bytes, sizeof(id) - key_bytes)) {
         lm_sha256_hex(id, strlen(id), hex);
         hex[32] = '\0';
-        lm_put_text(environment, NULL, "host", hex);
+        lm_environment_put_text(environment, NULL, "host", hex);
     }
 }
 
@@ -106,14 +107,14 @@ static void add_date(json_t *environment)
     struct tm utc;
     char text[32];
     if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0) {
-        lm_put_text(environment, NULL, "date_utc", text);
+        lm_environment_put_text(environment, NULL, "date_utc", text);
     }
 }
 
 static void add_limit(json_t *environment, const char *name, rlim_t limit)
 {
     if (limit == RLIM_INFINITY) {
-        lm_put_text(environment, "limits", name, "unlimited");
+        lm_environment_put_text(environment, "limits", name, "unlimited");
     } else {
         lm_put_number(environment, "limits", name, (int64_t)limit);
     }

@@ -153,7 +153,7 @@ static void add_rows(json_t *environment)
         if (row->kind == NUMBER) {
             lm_put_number(environment, row->group, row->name, fetch_number(&row->source));
         } else if (fetch_text(&row->source, text, sizeof(text))) {
-            lm_put_text(environment, row->group, row->name, text);
+            lm_environment_put_text(environment, row->group, row->name, text);
         }
     }
 }
@@ -165,10 +165,10 @@ static void add_os(json_t *environment)
     if (uname(&name) != 0) {
         return;
     }
-    lm_put_text(environment, "cpu", "architecture", name.machine);
-    lm_put_text(environment, "os", "kernel", name.sysname);
-    lm_put_text(environment, "os", "release", name.release);
-    lm_put_text(environment, "os", "build", name.version);
+    lm_environment_put_text(environment, "cpu", "architecture", name.machine);
+    lm_environment_put_text(environment, "os", "kernel", name.sysname);
+    lm_environment_put_text(environment, "os", "release", name.release);
+    lm_environment_put_text(environment, "os", "build", name.version);
     snprintf(text, sizeof(text), "%s %s", name.sysname, name.release);
 #ifdef __APPLE__
     char version[64];
@@ -177,7 +177,7 @@ static void add_os(json_t *environment)
         snprintf(text, sizeof(text), "macOS %s", version);
     }
 #endif
-    lm_put_text(environment, "os", "name", text);
+    lm_environment_put_text(environment, "os", "name", text);
 }
 
 #ifdef __APPLE__
@@ -228,7 +228,7 @@ static void add_hypervisor(json_t *environment)
 #ifdef __FreeBSD__
     const struct source jailed = SOURCE("security.jail.jailed");
     if (fetch_number(&jailed) > 0) {
-        lm_put_text(environment, "virtualisation", "container", "jail");
+        lm_environment_put_text(environment, "virtualisation", "container", "jail");
     }
 #endif
 }

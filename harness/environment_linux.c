@@ -30,7 +30,7 @@ static void put_file(json_t *environment, const char *group, const char *name, c
 {
     char text[1024];
     if (lm_read_text(text, sizeof(text), root, "%s", path)) {
-        lm_put_text(environment, group, name, text);
+        lm_environment_put_text(environment, group, name, text);
     }
 }
 
@@ -77,7 +77,7 @@ static void add_memory(json_t *environment, const char *root)
         char *start = strchr(text, '['), *end = start ? strchr(start, ']') : NULL;
         if (end) {
             *end = '\0';
-            lm_put_text(environment, "memory", "transparent_hugepages", start + 1);
+            lm_environment_put_text(environment, "memory", "transparent_hugepages", start + 1);
         }
     }
 }
@@ -96,7 +96,7 @@ static void add_os_name(json_t *environment, const char *root)
             line += 12;
             line += strspn(line, "\"'");
             line[strcspn(line, "\"'")] = '\0';
-            lm_put_text(environment, "os", "name", line);
+            lm_environment_put_text(environment, "os", "name", line);
         }
     }
 }
@@ -123,7 +123,7 @@ static void add_mitigations(json_t *environment, const char *root)
         free(entries);
         snprintf(summary, sizeof(summary), "%d mitigated, vulnerable:%s", mitigated,
                  vulnerable[0] ? vulnerable : " none");
-        lm_put_text(environment, "os", "mitigations", summary);
+        lm_environment_put_text(environment, "os", "mitigations", summary);
     }
 }
 
@@ -178,7 +178,7 @@ static void add_hypervisor_id(json_t *environment)
     __cpuid(0x40000000, leaf, id[0], id[1], id[2]);
     char text[sizeof(id)];
     memcpy(text, id, sizeof(id)); /* 12 bytes and a NUL */
-    lm_put_text(environment, "virtualisation", "hypervisor_id", text);
+    lm_environment_put_text(environment, "virtualisation", "hypervisor_id", text);
 #else
     (void)environment;
 #endif
@@ -194,19 +194,19 @@ static void add_container(json_t *environment, const char *root)
     static const char *const groups[] = {"kubepods", "docker", "lxc"};
     char text[4096];
     if (lm_read_text(text, sizeof(text), root, "/run/systemd/container")) {
-        lm_put_text(environment, "virtualisation", "container", text);
+        lm_environment_put_text(environment, "virtualisation", "container", text);
         return;
     }
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
         if (exists(root, marks[i].path)) {
-            lm_put_text(environment, "virtualisation", "container", marks[i].name);
+            lm_environment_put_text(environment, "virtualisation", "container", marks[i].name);
             return;
         }
     }
     lm_read_text(text, sizeof(text), root, "/proc/1/cgroup");
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         if (strstr(text, groups[i])) {
-            lm_put_text(environment, "virtualisation", "container", groups[i]);
+            lm_environment_put_text(environment, "virtualisation", "container", groups[i]);
             return;
         }
     }
@@ -221,7 +221,7 @@ static void add_virtualisation(json_t *environment, const char *root, const char
     if (!vendor[0] && !product[0]) {
         lm_read_text(platform, sizeof(platform), root, "/proc/device-tree/compatible");
     }
-    lm_put_text(environment, "virtualisation", "platform", platform);
+    lm_environment_put_text(environment, "virtualisation", "platform", platform);
     int hypervisor = has_hypervisor(root, cpuinfo, platform);
     if (hypervisor >= 0) {
         lm_put(environment, "virtualisation", "hypervisor", json_boolean(hypervisor));

@@ -99,7 +99,7 @@ static void add_governor(json_t *environment, const char *root, const char *onli
         }
         strcpy(first, text);
     }
-    lm_put_text(environment, "cpu", "governor", first);
+    lm_environment_put_text(environment, "cpu", "governor", first);
 }
 
 static void add_turbo(json_t *environment, const char *root)
@@ -192,7 +192,7 @@ static void add_model(json_t *environment, const char *cpuinfo)
     char text[512], implementer[64], part[64];
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (lm_find_value(cpuinfo, keys[i], text, sizeof(text))) {
-            lm_put_text(environment, "cpu", "model", text);
+            lm_environment_put_text(environment, "cpu", "model", text);
             return;
         }
     }
@@ -200,7 +200,7 @@ static void add_model(json_t *environment, const char *cpuinfo)
     if (lm_find_value(cpuinfo, "CPU implementer", implementer, sizeof(implementer)) &&
         lm_find_value(cpuinfo, "CPU part", part, sizeof(part))) {
         snprintf(text, sizeof(text), "ARM implementer %s part %s", implementer, part);
-        lm_put_text(environment, "cpu", "model", text);
+        lm_environment_put_text(environment, "cpu", "model", text);
     }
 }
 
@@ -210,7 +210,7 @@ void lm_environment_add_cpu(json_t *environment, const char *root, const char *c
     struct utsname name;
     add_model(environment, cpuinfo);
     if (uname(&name) == 0) {
-        lm_put_text(environment, "cpu", "architecture", name.machine);
+        lm_environment_put_text(environment, "cpu", "architecture", name.machine);
     }
     if (lm_read_text(online, sizeof(online), root, "%s", CPU_DIRECTORY "/online") &&
         lm_next_cpu(online, 0) >= 0) {
@@ -221,7 +221,7 @@ void lm_environment_add_cpu(json_t *environment, const char *root, const char *c
     add_turbo(environment, root);
     if (lm_read_text(status, sizeof(status), root, "/proc/self/status") &&
         lm_find_value(status, "Cpus_allowed_list", affinity, sizeof(affinity))) {
-        lm_put_text(environment, "cpu", "affinity", affinity);
+        lm_environment_put_text(environment, "cpu", "affinity", affinity);
     }
     add_cpu_limit(environment, root);
 }

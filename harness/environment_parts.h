@@ -13,7 +13,8 @@
 
 /* Set a member, which stays null when there is no value: NULL or empty text, a number below 0. Text
  * is cleaned and cut. `group` is NULL for a member of the environment itself. */
-void lm_put_text(json_t *environment, const char *group, const char *name, const char *text);
+void lm_environment_put_text(json_t *environment, const char *group, const char *name,
+                             const char *text);
 void lm_put_number(json_t *environment, const char *group, const char *name, int64_t number);
 /* `value` is consumed. */
 void lm_put(json_t *environment, const char *group, const char *name, json_t *value);
