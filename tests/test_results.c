@@ -13,8 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/environment.h"
 #include "harness/results_json.h"
 #include "harness/results_read.h"
+#include "lm_config.h"
 #include "tests/results_fixture.h"
 
 /* A file in memory, built line by line. */
@@ -643,6 +645,52 @@ static void every_kind_of_system_call_has_a_name(void **state)
     assert_null(lm_syscall_name(LM_SYS_COUNT));
 }
 
+/* Names of all members at any depth, as `name` in the document. */
+static void assert_documented(const char *document, const json_t *value)
+{
+    const char *name;
+    json_t *inner;
+    size_t index;
+    char quoted[64];
+    json_object_foreach((json_t *)value, name, inner)
+    {
+        snprintf(quoted, sizeof(quoted), "`%s`", name);
+        if (!strstr(document, quoted)) {
+            print_error("results.md does not name %s\n", name);
+        }
+        assert_non_null(strstr(document, quoted));
+        assert_documented(document, inner);
+    }
+    json_array_foreach(value, index, inner)
+    {
+        assert_documented(document, inner);
+    }
+}
+
+static void every_member_is_in_the_document(void **state)
+{
+    (void)state;
+    FILE *file = fopen(LM_SOURCE_DIR "/harness/results.md", "r");
+    assert_non_null(file);
+    char *document = calloc(1, 1 << 16);
+    assert_in_range(fread(document, 1, (1 << 16) - 1, file), 1, (1 << 16) - 2);
+    fclose(file);
+    struct lm_run run = fixture_run("a");
+    struct lm_sample sample = fixture_sample(0, 0, 0);
+    json_decref(run.environment);
+    run.environment = lm_environment_capture();
+    sample.counters.syscalls[0] = 1;
+    json_t *records = json_array();
+    json_array_append_new(records, lm_run_to_json(&run));
+    json_array_append_new(records, lm_sample_to_json(&run, &sample));
+    json_array_append_new(records, lm_end_to_json(&run, 0));
+    assert_int_equal(json_array_size(records), 3);
+    assert_documented(document, records);
+    json_decref(records);
+    json_decref(run.environment);
+    free(document);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -674,6 +722,7 @@ int main(void)
         cmocka_unit_test(a_file_on_disk_reads_as_the_same_bytes_do),
         cmocka_unit_test(differing_settings_of_two_runs_are_listed),
         cmocka_unit_test(every_kind_of_system_call_has_a_name),
+        cmocka_unit_test(every_member_is_in_the_document),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
