@@ -89,31 +89,19 @@ static bool parse_options(int *argc, char **argv, struct bench_options *options)
     return true;
 }
 
-/* Hands the remaining flags to Google Benchmark and refuses what it does not know. Its own search
- * for an iteration count is told that any time is long enough. */
+/* Hands the remaining flags to Google Benchmark and refuses what it does not know. */
 static bool initialize(int argc, char **argv)
 {
-    char **flags = calloc((size_t)argc + 3, sizeof(*flags));
-    if (flags == NULL) {
-        return false;
-    }
     static char program[] = "loopmark"; /* not "bench": the report's executable name */
-    char any_time[] = "--benchmark_min_time=1e-12";
-    char no_warmup[] = "--benchmark_min_warmup_time=0";
-    memcpy(flags, argv, (size_t)argc * sizeof(*flags));
-    flags[0] = program;
-    flags[argc] = any_time;
-    flags[argc + 1] = no_warmup;
-    int left = argc + 2;
-    lm_gbench_initialize(&left, flags);
-    if (left > 1) {
+    argv[0] = program;
+    lm_gbench_initialize(&argc, argv);
+    if (argc > 1) {
         fprintf(stderr,
                 "loopmark bench: '%s' is no flag that it or Google Benchmark takes; see: loopmark "
                 "bench --help\n",
-                flags[1]);
+                argv[1]);
     }
-    free(flags);
-    return left <= 1;
+    return argc <= 1;
 }
 
 /* Registers each case on each backend that can run here, the backends of a case side by side.

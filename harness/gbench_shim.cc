@@ -2,9 +2,11 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 struct lm_gbench_state {
@@ -41,6 +43,19 @@ auto skip(State &state, const char *message, int) -> decltype(state.SkipWithMess
 template <class State> void skip(State &state, const char *message, long)
 {
     state.SkipWithError((std::string("skipped: ") + message).c_str());
+}
+
+/* The time after which Google Benchmark stops raising the iteration count: none, for a run here
+ * decides its own length. 1.8 warns when the unit is missing, 1.7 refuses it. */
+template <class Run>
+auto any_time(int) -> decltype(std::declval<Run>().skip_message, static_cast<const char *>(nullptr))
+{
+    return "--benchmark_min_time=1e-12s";
+}
+
+template <class Run> const char *any_time(long)
+{
+    return "--benchmark_min_time=1e-12";
 }
 
 class CallbackReporter : public benchmark::BenchmarkReporter
@@ -148,7 +163,17 @@ void lm_gbench_skip(struct lm_gbench_state *state, const char *message)
 
 void lm_gbench_initialize(int *argc, char **argv)
 {
-    benchmark::Initialize(argc, argv, refuse_flags);
+    std::string time = any_time<benchmark::BenchmarkReporter::Run>(0);
+    std::string warmup = "--benchmark_min_warmup_time=0";
+    std::vector<char *> flags(argv, argv + *argc);
+    flags.push_back(time.data());
+    flags.push_back(warmup.data());
+    int left = static_cast<int>(flags.size());
+    flags.push_back(nullptr);
+    benchmark::Initialize(&left, flags.data(), refuse_flags);
+    *argc = std::min(left, *argc);
+    std::copy(flags.begin(), flags.begin() + *argc, argv);
+    argv[*argc] = nullptr;
 }
 
 void lm_gbench_print_flags(void)

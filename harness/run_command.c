@@ -291,10 +291,10 @@ static void print_settings(const struct lm_plan *plan, size_t left)
     double each_s = run->warmup_s + run->duration_s + WORKER_OVERHEAD_S;
     lm_format_duration(each_s * (double)left, time_text, sizeof(time_text));
     fprintf(stderr,
-            "%zu cases x %zu backends x %u iterations: %zu samples to take, about %s\n"
+            "samples to take: %zu, about %s (cases: %zu, backends: %zu, iterations: %u)\n"
             "each: %g s warm-up, %g s measured, time limit %g s\n"
             "order: %s, seed %llu\n",
-            run->case_count, run->backend_count, (unsigned)run->iterations, left, time_text,
+            left, time_text, run->case_count, run->backend_count, (unsigned)run->iterations,
             run->warmup_s, run->duration_s, run->timeout_s,
             run->interleaved ? "interleaved" : "blocked (unfair when the machine drifts)",
             (unsigned long long)run->seed);

@@ -140,13 +140,8 @@ static void ignore_report(const struct lm_gbench_run *run, void *context)
 static int run_once(struct lm_bench *bench)
 {
     /* Each flag that a BENCHMARK_ variable of the environment could have set otherwise. */
-    static char flags[][40] = {"loopmark",
-                               "--benchmark_min_time=1e-12",
-                               "--benchmark_min_warmup_time=0",
-                               "--benchmark_repetitions=1",
-                               "--benchmark_filter=.",
-                               "--benchmark_list_tests=false",
-                               "--benchmark_out="};
+    static char flags[][40] = {"loopmark", "--benchmark_repetitions=1", "--benchmark_filter=.",
+                               "--benchmark_list_tests=false", "--benchmark_out="};
     int count = sizeof(flags) / sizeof(flags[0]);
     char *argv[sizeof(flags) / sizeof(flags[0]) + 1] = {NULL};
     for (int i = 0; i < count; i++) {
