@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # common.sh - what the scripts of this folder share; sourced, never run. Nothing here installs,
 # builds or tests anything.
 
