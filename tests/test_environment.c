@@ -490,6 +490,17 @@ static void differing_settings_are_told_by_name_and_both_values(void **state)
     json_decref(b);
 }
 
+static void a_missing_and_an_unknown_setting_do_not_differ(void **state)
+{
+    (void)state;
+    struct lines lines = {""};
+    json_t *a = json_pack("{s:{s:n}, s:n}", "cpu", "governor", "os"), *b = json_object();
+    assert_int_equal(lm_environment_differences(a, b, collect, &lines), 0);
+    assert_int_equal(lm_environment_differences(b, a, collect, &lines), 0);
+    json_decref(a);
+    json_decref(b);
+}
+
 static void a_quiet_machine_gives_no_warning(void **state)
 {
     (void)state;
@@ -589,6 +600,7 @@ int main(void)
 #endif
         TEST(two_unknown_hosts_are_not_the_same_one),
         TEST(differing_settings_are_told_by_name_and_both_values),
+        TEST(a_missing_and_an_unknown_setting_do_not_differ),
         TEST(a_quiet_machine_gives_no_warning),
         TEST(a_machine_of_which_nothing_is_known_gives_no_warning),
         TEST(each_spoiler_is_named_with_its_remedy),
