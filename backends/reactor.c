@@ -355,7 +355,7 @@ static int reactor_loop_create(const struct lm_loop_config *config, struct lm_lo
     }
     /* All other hints promise that one thread runs the loop. */
     if (config->threads > 1 && hint != HINT_SAFE) {
-        return -EINVAL;
+        return -ENOTSUP;
     }
     struct lm_loop *loop = malloc(sizeof(*loop));
     if (loop == NULL) {
