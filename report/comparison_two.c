@@ -44,8 +44,8 @@ static int note_only_in(struct lm_comparison *comparison, const struct lm_result
     }
     if (cases > 0) {
         const char *text = lm_build_text(
-            comparison, "%zu cases are not in the other file, or measure another thing there",
-            cases);
+            comparison, "has %zu case%s that the other file lacks or measures differently", cases,
+            cases == 1 ? "" : "s");
         if (text == NULL || lm_build_note(comparison, results->path, text) != 0) {
             return -ENOMEM;
         }
