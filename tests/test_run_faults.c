@@ -57,8 +57,11 @@ static void an_interrupt_ends_after_the_present_sample_and_resume_goes_on(void *
     assert_code(&program, 3);
     assert_said(&program, "ending after this sample");
     assert_said(&program, "go on with: loopmark run --resume out.jsonl");
+    char told[64];
     size_t kept = samples_kept(false);
     assert_true(kept >= 1 && kept < 25);
+    snprintf(told, sizeof(told), "interrupted: %zu of 25 samples are in out.jsonl", kept);
+    assert_said(&program, told);
     resume_completes(25);
 }
 
@@ -424,6 +427,24 @@ static void a_complete_run_is_not_resumed(void **state)
     assert_int_equal(samples_kept(true), 1);
 }
 
+static void full_standard_output(void)
+{
+    int fd = open("/dev/full", O_WRONLY);
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+        _exit(125);
+    }
+}
+
+static void a_comparison_that_can_not_be_printed_leaves_the_results(void **state)
+{
+    (void)state;
+    PROGRAM_RUN(&program, full_standard_output, LM_FAULTY_PROGRAM, "run", "--baseline", "works",
+                "--backend", "works", CASE, SHORT, "--iterations", "1", "--out", "out.jsonl");
+    assert_code(&program, 2);
+    assert_said(&program, "loopmark compare out.jsonl");
+    assert_int_equal(samples_kept(true), 1);
+}
+
 static void resuming_what_is_no_results_file_is_refused(void **state)
 {
     (void)state;
@@ -458,6 +479,7 @@ int main(void)
         IN_FOLDER(a_file_with_results_is_never_overwritten),
         IN_FOLDER(options_that_contradict_a_resumed_run_are_refused),
         IN_FOLDER(a_complete_run_is_not_resumed),
+        IN_FOLDER(a_comparison_that_can_not_be_printed_leaves_the_results),
         IN_FOLDER(resuming_what_is_no_results_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
