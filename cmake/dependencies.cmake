@@ -11,8 +11,8 @@ endfunction()
 find_package(PkgConfig QUIET)
 lm_require(PkgConfig_FOUND "pkg-config" pkg-config pkgconf pkgconf)
 
-find_package(benchmark QUIET)
-lm_require(benchmark_FOUND "Google Benchmark" libbenchmark-dev google-benchmark benchmark)
+find_package(benchmark 1.7.1 QUIET)
+lm_require(benchmark_FOUND "Google Benchmark 1.7.1 or newer" libbenchmark-dev google-benchmark benchmark)
 
 pkg_check_modules(JANSSON QUIET IMPORTED_TARGET jansson>=2.12)
 lm_require(JANSSON_FOUND "Jansson 2.12 or newer" libjansson-dev jansson jansson)
