@@ -322,10 +322,10 @@ int lm_ready_turn(struct lm_lane *base, int64_t timeout_ns)
         return 0;
     }
     if (timeout_ns == 0 || base->ready.first) {
-        if (!lane->parked || lane->since_poll < POLL_EVERY) {
+        if (!lane->parked || (lane->since_poll < POLL_EVERY && ++lane->turns < POLL_EVERY)) {
             return 0;
         }
-        lane->since_poll = 0;
+        lane->since_poll = lane->turns = 0;
         return lane->poller->wait(lane, 0);
     }
     if (lane->spin_ns && look_before_sleep(lane, &result)) {
@@ -334,7 +334,7 @@ int lm_ready_turn(struct lm_lane *base, int64_t timeout_ns)
     if (!lm_lane_may_sleep(base)) {
         return 0;
     }
-    lane->since_poll = 0;
+    lane->since_poll = lane->turns = 0;
     lm_count(&base->counters.waits);
     result = lane->poller->wait(lane, timeout_ns);
     lm_lane_woke(base);

@@ -70,6 +70,7 @@ struct lm_ready_lane {
     struct lm_queue out, in; /* to be tried: sends and connects; receives and accepts */
     uint64_t parked;         /* operations the poller watches */
     uint64_t since_poll;     /* operations that ended since the last look */
+    uint64_t turns;          /* turns since then: posts and timers end no socket operation */
     size_t write_max_bytes, write_burst_bytes;
     uint64_t spin_ns;
     bool eager;
