@@ -145,14 +145,16 @@ static void start_transfer(struct lm_reactor_op *op, enum lm_reactor_direction d
     lm_reactor_start(op, direction, true);
 }
 
-/* What became of a system call that moved `bytes` of `wanted`, or failed with errno. */
+/* What became of a system call that moved `bytes`, or failed with errno. Fewer than `least` mean
+ * that the next one would block. Asio takes the end of the stream and an error for that too, so
+ * that a receive after them waits for an edge that never comes; backend.h wants them told again. */
 static enum lm_reactor_status transferred(struct lm_reactor_op *op, ssize_t bytes, size_t least)
 {
     if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         return LM_REACTOR_NOT_DONE;
     }
     op->result = bytes < 0 ? -errno : bytes;
-    return bytes < (ssize_t)least ? LM_REACTOR_DONE_AND_EXHAUSTED : LM_REACTOR_DONE;
+    return bytes >= 0 && (size_t)bytes < least ? LM_REACTOR_DONE_AND_EXHAUSTED : LM_REACTOR_DONE;
 }
 
 static enum lm_reactor_status perform_recv(struct lm_reactor_op *op)
@@ -164,7 +166,7 @@ static enum lm_reactor_status perform_recv(struct lm_reactor_op *op)
         LM_REACTOR_COUNT(op->socket->reactor->scheduler, syscalls[LM_SYS_RECV]);
         bytes = recv(op->socket->fd, op->buffer, op->bytes, flags);
     } while (bytes < 0 && errno == EINTR);
-    return transferred(op, bytes, 1);
+    return transferred(op, bytes, 0);
 }
 
 static enum lm_reactor_status perform_send(struct lm_reactor_op *op)
