@@ -248,6 +248,7 @@ static void set_source(struct document *document, json_t *root)
 {
     const struct lm_comparison *c = document->comparison;
     json_t *settings = json_array();
+    json_t *warnings = json_array();
     json_t *notes = json_array();
     set(document, root, "source", string(c->source));
     set(document, root, "source_after", string(c->source_after));
@@ -257,6 +258,9 @@ static void set_source(struct document *document, json_t *root)
     for (size_t i = 0; i < c->setting_count; i++) {
         append(document, settings, string(c->settings[i]));
     }
+    for (size_t i = 0; i < c->warning_count; i++) {
+        append(document, warnings, string(c->warnings[i]));
+    }
     for (size_t i = 0; i < c->note_count; i++) {
         json_t *note = json_object();
         set(document, note, "subject", string(c->notes[i].subject));
@@ -264,6 +268,7 @@ static void set_source(struct document *document, json_t *root)
         append(document, notes, note);
     }
     set(document, root, "settings_that_differ", settings);
+    set(document, root, "machine_warnings", warnings);
     set(document, root, "verdicts_withheld", json_boolean(c->withheld));
     set(document, root, "notes", notes);
 }

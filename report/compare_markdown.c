@@ -115,6 +115,19 @@ static void print_notes(const struct page *page)
     }
 }
 
+static void print_warnings(const struct page *page)
+{
+    const struct lm_comparison *c = page->comparison;
+    if (c->warning_count > 0) {
+        fprintf(page->out, "\n%s:\n\n", LM_HEADING_WARNINGS);
+    }
+    for (size_t i = 0; i < c->warning_count; i++) {
+        fputs("- ", page->out);
+        name(page, c->warnings[i]);
+        fputc('\n', page->out);
+    }
+}
+
 /* Column titles, then the line that aligns them; `alignment` is a letter for each: l or r. */
 static void print_titles(const struct page *page, const char *const *titles, const char *alignment)
 {
@@ -193,6 +206,8 @@ static int print_cases(const struct page *page)
         titles[2 + i] = lm_case_column_title((enum lm_case_column)i);
     }
     fold(page, LM_HEADING_CASES);
+    lm_word_columns(page->out);
+    fputs("\n\n", page->out);
     print_titles(page, titles, "llrrrlrrrrr");
     for (size_t i = 0; i < c->case_count; i++) {
         lm_case_rows(c, i, rows);
@@ -243,6 +258,7 @@ int lm_render_compare_markdown(const struct lm_comparison *comparison, FILE *out
     print_answers(&page);
     int status = print_noise_floor(&page);
     print_notes(&page);
+    print_warnings(&page);
     print_policy(&page);
     print_families(&page);
     status = status != 0 ? status : print_cases(&page);

@@ -141,10 +141,25 @@ static void print_notes(struct table *table)
     }
 }
 
+static void print_warnings(struct table *table)
+{
+    const struct lm_comparison *c = table->comparison;
+    if (c->warning_count > 0) {
+        heading(table, LM_HEADING_WARNINGS);
+    }
+    for (size_t i = 0; i < c->warning_count; i++) {
+        fputs("  ", table->out);
+        lm_put_text(table->out, LM_FORM_TERMINAL, c->warnings[i]);
+        fputc('\n', table->out);
+    }
+}
+
 static void print_policy(struct table *table)
 {
     fputc('\n', table->out);
     lm_word_within_noise(table->out);
+    fputc('\n', table->out);
+    lm_word_columns(table->out);
     fputc('\n', table->out);
     heading(table, LM_HEADING_POLICY);
     lm_grid_begin(&table->grid, "lll", NULL);
@@ -273,6 +288,7 @@ int lm_render_compare_table(const struct lm_comparison *comparison, bool colour,
     print_answers(&table);
     print_noise_floor(&table);
     print_notes(&table);
+    print_warnings(&table);
     print_policy(&table);
     print_families(&table);
     print_cases(&table);

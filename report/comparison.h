@@ -149,6 +149,8 @@ struct lm_comparison {
     size_t failed_samples;
     struct lm_note *notes;
     size_t note_count;
+    const char **warnings; /* about the machine when it was measured, each with its remedy */
+    size_t warning_count;
 
     const char **settings; /* with two files: "duration_s: 2.0 against 0.5" for each that differs */
     size_t setting_count;

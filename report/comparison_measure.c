@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/environment.h"
 #include "report/comparison_build.h"
 #include "report/policy.h"
 #include "report/wording.h"
@@ -268,7 +269,7 @@ int lm_build_begin(struct lm_comparison *comparison, const struct lm_results *re
     return complete ? 0 : -ENOMEM;
 }
 
-int lm_build_note_completeness(struct lm_comparison *comparison, const struct lm_results *results)
+static int note_completeness(struct lm_comparison *comparison, const struct lm_results *results)
 {
     int status = 0;
     if (results->torn) {
@@ -280,6 +281,38 @@ int lm_build_note_completeness(struct lm_comparison *comparison, const struct lm
                                "(loopmark run --resume goes on with it)");
     }
     return status;
+}
+
+int lm_build_add_line(struct lm_lines *lines, const char *line)
+{
+    void *array = *lines->lines;
+    for (size_t i = 0; i < *lines->count; i++) {
+        if (strcmp((*lines->lines)[i], line) == 0) {
+            return 0;
+        }
+    }
+    const char *kept = lm_build_text(lines->comparison, "%s", line);
+    if (kept == NULL || lm_build_grow(lines->comparison, &array, *lines->count, sizeof kept) != 0) {
+        return -ENOMEM;
+    }
+    *lines->lines = array;
+    (*lines->lines)[(*lines->count)++] = kept;
+    return 0;
+}
+
+static void add_warning(void *context, const char *line)
+{
+    struct lm_lines *lines = context;
+    lines->status = lines->status != 0 ? lines->status : lm_build_add_line(lines, line);
+}
+
+int lm_build_source_facts(struct lm_comparison *comparison, const struct lm_results *results)
+{
+    struct lm_lines warnings = {.comparison = comparison,
+                                .lines = &comparison->warnings,
+                                .count = &comparison->warning_count};
+    lm_environment_warnings(results->run.environment, add_warning, &warnings);
+    return warnings.status != 0 ? warnings.status : note_completeness(comparison, results);
 }
 
 const char *lm_run_case_name_at(const void *source, size_t index)

@@ -31,8 +31,20 @@ int lm_build_case(struct lm_comparison *comparison, const struct lm_run_case *fr
 int lm_build_implementation(struct lm_comparison *comparison, struct lm_groups *groups,
                             size_t backend, const size_t *source_cases, const char *suffix);
 
-/* Notes a torn line and a missing end. 0 or -ENOMEM. */
-int lm_build_note_completeness(struct lm_comparison *comparison, const struct lm_results *results);
+/* Notes a torn line and a missing end, and warns of what about the machine spoiled the figures. 0
+ * or -ENOMEM. */
+int lm_build_source_facts(struct lm_comparison *comparison, const struct lm_results *results);
+
+/* A list of lines in a comparison, being filled by a callback. */
+struct lm_lines {
+    struct lm_comparison *comparison;
+    const char ***lines; /* the comparison's own members */
+    size_t *count;
+    int status; /* the first failure */
+};
+
+/* Adds a line unless it is there. 0 or -ENOMEM. */
+int lm_build_add_line(struct lm_lines *lines, const char *line);
 
 /* Name of a case; `source` is a struct lm_results (lm_name_at_fn). */
 const char *lm_run_case_name_at(const void *source, size_t index);

@@ -75,7 +75,7 @@ int lm_comparison_from_results(const struct lm_results *results,
         }
     }
     if (status == 0) {
-        status = lm_build_note_completeness(built, results);
+        status = lm_build_source_facts(built, results);
     }
     if (status == 0) {
         status = lm_build_finish(built);

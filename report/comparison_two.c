@@ -104,58 +104,33 @@ static int fill_two(struct lm_comparison *comparison, struct pair *pair,
     return status;
 }
 
-/* Collects the lines of lm_run_differences and lm_environment_differences. */
-struct differences {
-    struct lm_comparison *comparison;
-    int status;
-};
-
-/* Two runs are compared because the program or the day is another one, and each backend is held
- * against itself, whichever was the baseline: these decide about no figure on their own. */
-static bool may_differ(const char *line)
-{
-    static const char *const members[] = {"baseline:", "commit"};
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        if (strncmp(line, members[i], strlen(members[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
+/* Each backend is held against itself, whichever was the baseline. */
 static void add_difference(void *context, const char *line)
 {
-    struct differences *differences = context;
-    struct lm_comparison *comparison = differences->comparison;
-    void *settings = comparison->settings;
-    const char *kept = lm_build_text(comparison, "%s", line);
-    if (may_differ(line)) {
-        return;
+    static const char ignored[] = "baseline:";
+    struct lm_lines *lines = context;
+    if (lines->status == 0 && strncmp(line, ignored, strlen(ignored)) != 0) {
+        lines->status = lm_build_add_line(lines, line);
     }
-    if (kept == NULL ||
-        lm_build_grow(comparison, &settings, comparison->setting_count, sizeof kept) != 0) {
-        differences->status = -ENOMEM;
-        return;
-    }
-    comparison->settings = settings;
-    comparison->settings[comparison->setting_count++] = kept;
 }
 
 /* What a reader has to know before the figures. */
 static int compare_sources(struct lm_comparison *comparison, const struct lm_results *before,
                            const struct lm_results *after, const struct lm_compare_options *options)
 {
-    struct differences differences = {.comparison = comparison};
+    struct lm_lines differences = {.comparison = comparison,
+                                   .lines = &comparison->settings,
+                                   .count = &comparison->setting_count};
     lm_environment_differences(before->run.environment, after->run.environment, add_difference,
                                &differences);
     lm_run_differences(&before->run, &after->run, add_difference, &differences);
     int status = differences.status;
     comparison->withheld = comparison->setting_count > 0 && !options->force;
     if (status == 0) {
-        status = lm_build_note_completeness(comparison, before);
+        status = lm_build_source_facts(comparison, before);
     }
     if (status == 0) {
-        status = lm_build_note_completeness(comparison, after);
+        status = lm_build_source_facts(comparison, after);
     }
     if (status == 0) {
         status = note_only_in(comparison, before, after, options);

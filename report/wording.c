@@ -140,6 +140,15 @@ void lm_word_within_noise(FILE *out)
             lm_policy.noise_factor);
 }
 
+void lm_word_columns(FILE *out)
+{
+    fputs(
+        "p50, p99, CPU/op and calls/op are medians over the iterations. An operation is what the "
+        "case counts, a received chunk where the unit is bytes; CPU is that of the whole process, "
+        "both ends; calls are the backend's system calls.",
+        out);
+}
+
 void lm_word_unstable(char text[LM_SENTENCE_BYTES], const struct lm_measurement *side,
                       const char *unit)
 {

@@ -22,6 +22,7 @@
 #define LM_HEADING_POLICY   "Policy: every threshold behind the verdicts"
 #define LM_HEADING_FAMILIES "By family"
 #define LM_HEADING_CASES    "By case"
+#define LM_HEADING_WARNINGS "Warnings about the machine when it was measured"
 
 /* Heading above the settings in which two files differ. */
 const char *lm_settings_heading(const struct lm_comparison *comparison);
@@ -56,6 +57,9 @@ void lm_word_noise_floor(FILE *out, enum lm_form form, const struct lm_compariso
 
 /* What "within noise" means and which way differences point. */
 void lm_word_within_noise(FILE *out);
+
+/* What the columns of a case table are. */
+void lm_word_columns(FILE *out);
 
 /* Why a measurement is unstable. */
 void lm_word_unstable(char text[LM_SENTENCE_BYTES], const struct lm_measurement *side,

@@ -484,6 +484,24 @@ static void a_cut_line_and_a_missing_end_are_noted(void **state)
     sheet_free(sheet);
 }
 
+static void what_spoils_figures_about_the_machine_is_warned_of_once(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_of("ops/s", 5, hundreds);
+    json_object_set_new(sheet->results.run.environment, "build",
+                        json_pack("{s:s}", "sanitizer", "thread"));
+    struct lm_comparison *comparison = NULL;
+    char error[512];
+    assert_int_equal(lm_comparison_from_two(&sheet->results, &sheet->results,
+                                            &(struct lm_compare_options){.force = false},
+                                            &comparison, error, sizeof error),
+                     0);
+    assert_int_equal(comparison->warning_count, 1);
+    assert_contains(comparison->warnings[0], "sanitizers (thread)");
+    lm_comparison_free(comparison);
+    sheet_free(sheet);
+}
+
 /* NULL and a line in `error` when refused. */
 static struct lm_comparison *compare_two(struct sheet *before, struct sheet *after, bool force,
                                          char error[512])
@@ -656,6 +674,7 @@ int main(void)
         cmocka_unit_test(what_is_not_in_the_file_is_refused_with_what_is),
         cmocka_unit_test(one_backend_alone_is_shown_without_a_candidate),
         cmocka_unit_test(a_cut_line_and_a_missing_end_are_noted),
+        cmocka_unit_test(what_spoils_figures_about_the_machine_is_warned_of_once),
         cmocka_unit_test(two_files_hold_each_backend_against_itself),
         cmocka_unit_test(files_that_differ_in_settings_get_verdicts_only_by_force),
         cmocka_unit_test(another_baseline_alone_withholds_nothing),
