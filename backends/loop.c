@@ -331,6 +331,9 @@ int lm_loop_run(struct lm_loop *loop)
     struct lm_lane *outer = current_lane;
     current_lane = lane;
     result = lane_run(lane);
+    if (loop->engine->lane_leave) {
+        loop->engine->lane_leave(lane);
+    }
     current_lane = outer;
     return result;
 }

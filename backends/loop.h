@@ -116,6 +116,8 @@ struct lm_engine {
     void (*lane_close)(struct lm_lane *lane);
     /* The thread that will run this lane has arrived (first loop_run). Optional. */
     int (*lane_enter)(struct lm_lane *lane);
+    /* The thread leaves loop_run: the loop is stopped, idle or has failed. Optional. */
+    void (*lane_leave)(struct lm_lane *lane);
     /* A socket operation has been started: in state QUEUED, buffer, bytes, kind filled. It must not
      * call lm_lane_complete's callback; completing into the ready list is fine. */
     void (*start)(struct lm_lane *lane, struct lm_op *op);

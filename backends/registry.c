@@ -19,8 +19,19 @@
     MISSING(table_name, "it needs epoll, which this system does not have (only Linux does)")
 #endif
 
+#ifdef LM_HAVE_LIBURING
+#define NEEDS_LIBURING(table_name, table) BUILT(table_name, table)
+#elif defined(__linux__)
+#define NEEDS_LIBURING(table_name, table)                                                          \
+    MISSING(table_name, "it was built without liburing 2.3 or newer; install liburing-dev "        \
+                        "(Fedora: liburing-devel) and build again")
+#else
+#define NEEDS_LIBURING(table_name, table)                                                          \
+    MISSING(table_name, "it needs io_uring, which this system does not have (only Linux does)")
+#endif
+
 static const struct lm_registered registered[] = {
-    MISSING("io_uring", "it is not written yet"),
+    NEEDS_LIBURING("io_uring", lm_backend_io_uring),
     NEEDS_EPOLL("epoll", lm_backend_epoll),
     BUILT("poll", lm_backend_poll),
     BUILT("spin", lm_backend_spin),
@@ -28,11 +39,13 @@ static const struct lm_registered registered[] = {
 };
 
 static const char *const default_specs[] = {
+#ifdef LM_HAVE_LIBURING
+    "io_uring", "io_uring:hybrid=1",
+#endif
 #ifdef __linux__
     "epoll",
 #endif
-    "poll",
-    "spin",
+    "poll",     "spin",
 #ifdef __linux__
     "reactor",
 #endif

@@ -1,0 +1,192 @@
+/* io_uring_lane.h - the io_uring engine's lane and socket, and the parts it is made of:
+ *   io_uring.c            the engine: a turn, what goes into the ring, what comes out
+ *   io_uring_ring.c       the ring itself: set-up, io_uring_enter, room
+ *   io_uring_multishot.c  accepts and receives that go on after their first completion
+ *
+ * What is in flight. A lane lets at most `limit` operations into the kernel, less than half of the
+ * completion queue; the rest wait in the lane's queues until others complete. The other half is for
+ * what can complete besides: a cancel for each operation, the second completion of a zero-copy
+ * send, the extra ones of multishot operations, the wake-up. So the queue can not overflow.
+ * Receives and accepts stop at three quarters of the limit (`in_limit`), so that any number of
+ * them, waiting for a send, never keeps that send out.
+ */
+#ifndef LM_IO_URING_LANE_H
+#define LM_IO_URING_LANE_H
+
+#include <liburing.h>
+
+#include "backends/io_uring_options.h"
+#include "backends/loop.h"
+#include "backends/wakeup.h"
+
+/* The low bits of a completion's user_data say what the rest points to. Operations and sockets are
+ * aligned to at least a word of 8 bytes. */
+enum lm_ring_tag {
+    LM_RING_TAG_OP,        /* struct lm_op */
+    LM_RING_TAG_MULTISHOT, /* struct lm_ring_socket */
+    LM_RING_TAG_CLOSE,     /* struct lm_ring_socket */
+    LM_RING_TAG_WAKE,
+    LM_RING_TAG_NOTHING, /* of no interest: cancels */
+    LM_RING_TAG_MASK = 7
+};
+
+/* lm_work.flags of this engine. */
+enum lm_ring_op_flag {
+    LM_RING_OP_CANCELLED = 1u << 0,     /* a cancel has been asked for */
+    LM_RING_OP_CANCEL_QUEUED = 1u << 1, /* ... and waits in lane->cancels */
+    LM_RING_OP_WAITING = 1u << 2, /* parked, but not in the ring: fed by a multishot operation */
+    LM_RING_OP_SENT = 1u << 3 /* zero-copy send whose result is known, its buffer not yet free */
+};
+
+/* What is to be submitted for a socket besides operations. */
+enum lm_ring_chore {
+    LM_RING_CHORE_DISARM = 1u << 0, /* cancel its multishot operation */
+    LM_RING_CHORE_CLOSE = 1u << 1
+};
+
+enum lm_ring_fixed {
+    LM_RING_FIXED_UNKNOWN, /* not used yet */
+    LM_RING_FIXED_YES,     /* registered at its slab index */
+    LM_RING_FIXED_NO
+};
+
+struct lm_ring_socket {
+    struct lm_base base;
+    bool closing;   /* its descriptor is closed as soon as nothing in the ring refers to it */
+    bool armed;     /* a multishot operation is in the ring */
+    bool disarming; /* ... and a cancel for it */
+    bool listener;  /* ... which accepts */
+    bool ended;     /* the multishot operation ended with `end_result`, nobody knows yet */
+    bool starved;   /* it ended because the buffers ran out */
+    uint8_t fixed;  /* enum lm_ring_fixed */
+    uint8_t chores; /* enum lm_ring_chore */
+    int32_t end_result;
+    struct lm_ring_socket *next_chore;
+    /* Multishot accept: connections that came before their accept operation. */
+    struct lm_ring_socket *accepted_first, *accepted_last, *next_accepted;
+    uint32_t accepted_count;
+    /* Multishot receive: filled buffers before their receive operation, as buffer number + 1. */
+    uint16_t buffer_first, buffer_last; /* 0 = none */
+    uint32_t buffer_offset;             /* bytes of the first that are used up */
+};
+
+/* Buffers that the kernel fills for multishot receives. */
+struct lm_ring_buffers {
+    struct io_uring_buf_ring *ring; /* NULL when the lane has none */
+    char *memory;
+    uint32_t count;
+    uint16_t *next;  /* by buffer: the next one of the same socket, + 1; 0 = none */
+    uint32_t *bytes; /* by buffer: how much is in it */
+};
+
+struct lm_ring_lane {
+    struct lm_lane lane;
+    struct io_uring ring;
+    /* Started, not in the ring. Order eager keeps all of them in `out`. */
+    struct lm_queue out, in;
+    struct lm_queue cancels; /* parked operations to be cancelled */
+    struct lm_ring_socket *chores;
+    uint32_t queued;      /* operations in `out` and `in` */
+    uint32_t unsubmitted; /* submission entries that the kernel has not taken */
+    uint32_t in_flight;   /* operations, multishot ones and closes in the ring */
+    uint32_t limit, in_limit;
+    uint32_t sent_waiting; /* operations with LM_RING_OP_SENT */
+    uint32_t sends;        /* sends among the unsubmitted */
+    int luck;              /* how likely receives complete at once: see look_first */
+    uint32_t blind_turns;
+    int enter_fd;            /* the ring's descriptor or its registered number */
+    unsigned enter_flags;    /* IORING_ENTER_REGISTERED_RING or 0 */
+    unsigned work_flags;     /* bits of the ring's flags that ask for an io_uring_enter */
+    bool blind;              /* completions need an io_uring_enter and no flag tells of them */
+    bool enabled, quiescent; /* the ring takes submissions; loop_run has been left for good */
+    bool eager;
+    bool wakes;    /* other threads may wake this lane */
+    bool wake_due; /* the wake-up descriptor is to be polled (again) */
+    bool multishot_accept, zerocopy, async_close;
+    uint32_t fixed_count; /* slots for registered descriptors; 0: fixed_files is off */
+    unsigned recv_ioprio;
+    uint32_t hybrid_max; /* 0: not hybrid */
+    size_t write_max_bytes, write_burst_bytes;
+    uint64_t spin_ns;
+    struct lm_ring_settings settings;
+    struct lm_ring_buffers buffers;
+    struct lm_wakeup wakeup;
+};
+
+static inline bool lm_ring_is_receive(const struct lm_work *work)
+{
+    return work->kind >= LM_OP_RECV;
+}
+
+/* Bytes one send of this operation may take. */
+static inline size_t lm_ring_send_bytes(const struct lm_ring_lane *lane, const struct lm_work *work)
+{
+    return work->bytes < lane->write_max_bytes ? work->bytes : lane->write_max_bytes;
+}
+
+/* Io_uring_ring.c */
+
+int lm_ring_lane_open(struct lm_lane *base, const struct lm_loop_config *config);
+int lm_ring_lane_enter(struct lm_lane *base);
+void lm_ring_lane_close(struct lm_lane *base);
+void lm_ring_wake(struct lm_lane *base);
+
+/* Submits all there is and, with min_complete, sleeps until so many completions are in the queue or
+ * timeout_ns (-1: none) has passed. flags: IORING_ENTER_.... Being interrupted, timing out, and
+ * what a later try may cure (-EAGAIN, -EBUSY) are no errors. */
+int lm_ring_enter(struct lm_ring_lane *lane, unsigned min_complete, unsigned flags,
+                  int64_t timeout_ns);
+
+/* A submission entry to be filled and marked; NULL when the kernel takes none now. */
+struct io_uring_sqe *lm_ring_entry(struct lm_ring_lane *lane);
+
+/* Says whose the completion will be. After io_uring_prep_...: those may write all of the entry. */
+static inline void lm_ring_mark(struct io_uring_sqe *sqe, const void *object, enum lm_ring_tag tag)
+{
+    sqe->user_data = (uintptr_t)object | tag;
+}
+
+/* The ring's flags as the kernel last wrote them: IORING_SQ_.... */
+static inline unsigned lm_ring_flags(const struct lm_ring_lane *lane)
+{
+    return IO_URING_READ_ONCE(*lane->ring.sq.kflags);
+}
+
+/* Makes the entry refer to the socket's descriptor or its registered slot; registers it first if
+ * that is yet to be done. */
+void lm_ring_target(struct lm_ring_lane *lane, struct lm_ring_socket *socket,
+                    struct io_uring_sqe *sqe);
+/* Takes the socket's registered descriptor back. */
+void lm_ring_forget_fixed(struct lm_ring_lane *lane, struct lm_ring_socket *socket);
+
+/* Io_uring.c */
+
+/* Puts an operation (back) into the lane's queues. */
+void lm_ring_queue(struct lm_ring_lane *lane, struct lm_op *op);
+/* The operation is over. Of a closing socket the result is -ECANCELED whatever it was. */
+void lm_ring_finish(struct lm_ring_lane *lane, struct lm_op *op, int64_t result);
+/* Asks for something to be submitted for the socket in the next turn. */
+void lm_ring_add_chore(struct lm_ring_lane *lane, struct lm_ring_socket *socket,
+                       enum lm_ring_chore chore);
+/* Closes a closing socket's descriptor and gives its memory back if nothing refers to it. */
+void lm_ring_close_if_free(struct lm_ring_lane *lane, struct lm_ring_socket *socket);
+
+/* Io_uring_multishot.c */
+
+/* Serve an operation from what has come already, or let it wait for the socket's multishot
+ * operation, which is armed if need be. False: the ring has no room, ask again. */
+bool lm_ring_multishot_accept(struct lm_ring_lane *lane, struct lm_op *op);
+/* May also find that the operation has to be submitted as a plain receive: *plain is set. */
+bool lm_ring_multishot_recv(struct lm_ring_lane *lane, struct lm_op *op, bool *plain);
+/* A completion of the socket's multishot operation. */
+void lm_ring_multishot_done(struct lm_ring_lane *lane, struct lm_ring_socket *socket, int result,
+                            unsigned flags);
+/* Gives back what came for a socket that is being closed. */
+void lm_ring_multishot_drop(struct lm_ring_lane *lane, struct lm_ring_socket *socket);
+
+/* Buffers for multishot receives: memory, and telling the kernel. */
+int lm_ring_buffers_open(struct lm_ring_lane *lane);
+int lm_ring_buffers_register(struct lm_ring_lane *lane);
+void lm_ring_buffers_close(struct lm_ring_lane *lane);
+
+#endif

@@ -1,0 +1,259 @@
+/* io_uring_ring.c - a lane's ring: set-up, io_uring_enter, registered descriptors, tear-down.
+ *
+ * Submission entries are taken with io_uring_get_sqe, but handed over here instead of by
+ * io_uring_submit...: those may call the kernel any number of times, and the counters promise each
+ * call (LM_SYS_RING_ENTER equals what strace counts). What is relied upon is in liburing's public
+ * structures: sq.sqe_tail is the next entry to be filled, sq.ktail what the kernel may read up to.
+ */
+#include "backends/io_uring_lane.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "backends/readiness.h"
+
+/* Set-up. */
+
+static void configure(struct lm_ring_lane *lane)
+{
+    const uint64_t *options = lane->settings.options;
+    uint32_t flags = lane->settings.setup_flags, half = lane->ring.cq.ring_entries / 2;
+    lane->limit = half - half / 8;
+    if (options[LM_RING_ZEROCOPY]) {
+        lane->limit /= 2; /* each has two completions */
+    }
+    lane->in_limit = lane->limit - lane->limit / 4;
+    lane->eager = options[LM_RING_ORDER] == LM_ORDER_EAGER;
+    lane->write_max_bytes = options[LM_RING_WRITE_MAX];
+    lane->write_burst_bytes = options[LM_RING_WRITE_BURST];
+    lane->hybrid_max = options[LM_RING_HYBRID] ? (uint32_t)options[LM_RING_HYBRID_MAX] : 0;
+    lane->multishot_accept = options[LM_RING_MULTISHOT_ACCEPT];
+    lane->zerocopy = options[LM_RING_ZEROCOPY];
+    lane->async_close = options[LM_RING_ASYNC_CLOSE];
+    lane->recv_ioprio = options[LM_RING_POLL_FIRST] ? IORING_RECVSEND_POLL_FIRST : 0;
+    lane->spin_ns = options[LM_RING_SPIN_US] * 1000u;
+    lane->work_flags = IORING_SQ_CQ_OVERFLOW;
+    if (flags & IORING_SETUP_TASKRUN_FLAG) {
+        lane->work_flags |= IORING_SQ_TASKRUN;
+    } else {
+        lane->blind = flags & (IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN);
+    }
+    lane->enter_fd = lane->ring.ring_fd;
+}
+
+/* The ring's index array maps entry i to entry i once and for all. liburing does so too since 2.3;
+ * newer ones may have no array (IORING_SETUP_NO_SQARRAY). */
+static void map_entries(struct io_uring *ring)
+{
+    for (unsigned i = 0; ring->sq.array && i < ring->sq.ring_entries; i++) {
+        ring->sq.array[i] = i;
+    }
+}
+
+int lm_ring_lane_open(struct lm_lane *base, const struct lm_loop_config *config)
+{
+    struct lm_ring_lane *lane = (struct lm_ring_lane *)base;
+    int result = lm_ring_settle(config->options, &lane->settings, NULL, 0);
+    if (!result) {
+        result = lm_ring_make(&lane->settings, &lane->ring, NULL, 0);
+    }
+    if (result) {
+        return result;
+    }
+    map_entries(&lane->ring);
+    configure(lane);
+    if (config->options[LM_RING_MULTISHOT_RECV]) {
+        result = lm_ring_buffers_open(lane);
+    }
+    /* A lane that is alone and lockless is never woken: nobody else may hand it work. */
+    if (!result && !config->lockless) {
+        result = lm_wakeup_open(&lane->wakeup);
+        lane->wakes = lane->wake_due = !result;
+    }
+    if (result) {
+        lm_ring_buffers_close(lane);
+        io_uring_queue_exit(&lane->ring);
+    }
+    return result;
+}
+
+static int count_register(struct lm_ring_lane *lane, int result)
+{
+    lm_count_syscall(&lane->lane.counters, LM_SYS_RING_REGISTER);
+    return result < 0 ? result : 0;
+}
+
+static int register_ring(struct lm_ring_lane *lane)
+{
+    int registered = lm_ring_register(&lane->ring);
+    count_register(lane, 0);
+    if (registered >= 0) {
+        lane->enter_fd = registered;
+        lane->enter_flags = IORING_ENTER_REGISTERED_RING;
+        return 0;
+    }
+    bool asked = lane->settings.options[LM_RING_REGISTERED_RING] == LM_RING_ON;
+    return asked ? registered : 0;
+}
+
+static int register_files(struct lm_ring_lane *lane)
+{
+    struct rlimit limit = {.rlim_cur = LM_RING_FIXED_SOCKETS};
+    getrlimit(RLIMIT_NOFILE, &limit); /* the kernel allows no larger table */
+    uint32_t count = LM_RING_FIXED_SOCKETS;
+    lane->fixed_count = limit.rlim_cur < count ? (uint32_t)limit.rlim_cur : count;
+    return count_register(lane, io_uring_register_files_sparse(&lane->ring, lane->fixed_count));
+}
+
+/* Enabling makes this thread the ring's only issuer, so it waits until the one that will run the
+ * lane is here. */
+int lm_ring_lane_enter(struct lm_lane *base)
+{
+    struct lm_ring_lane *lane = (struct lm_ring_lane *)base;
+    if (!lane->enabled) {
+        int result = count_register(lane, lm_ring_enable(&lane->ring));
+        if (result) {
+            return result;
+        }
+        lane->enabled = true;
+    }
+    int result = lane->settings.registered_ring ? register_ring(lane) : 0;
+    if (!result && lane->settings.options[LM_RING_FIXED_FILES]) {
+        result = register_files(lane);
+    }
+    if (!result && lane->buffers.ring) {
+        result = count_register(lane, lm_ring_buffers_register(lane));
+    }
+    return result;
+}
+
+/* Nothing in the ring refers to operations or sockets any more (lm_ring_lane_leave). */
+void lm_ring_lane_close(struct lm_lane *base)
+{
+    struct lm_ring_lane *lane = (struct lm_ring_lane *)base;
+    /* The number is this thread's own or, if another ran the lane, another's: it goes with that. */
+    if (lane->enter_flags && pthread_equal(base->owner, pthread_self())) {
+        lm_ring_unregister(&lane->ring, lane->enter_fd);
+    }
+    io_uring_queue_exit(&lane->ring);
+    lm_ring_buffers_close(lane);
+    if (lane->wakes) {
+        lm_wakeup_close(&lane->wakeup);
+    }
+}
+
+void lm_ring_wake(struct lm_lane *base)
+{
+    lm_wakeup_signal(&((struct lm_ring_lane *)base)->wakeup);
+}
+
+/* Entering. */
+
+/* Shows the kernel all entries filled so far. */
+static void publish(struct io_uring *ring)
+{
+    ring->sq.sqe_head = ring->sq.sqe_tail;
+    io_uring_smp_store_release(ring->sq.ktail, ring->sq.sqe_tail);
+}
+
+/* With a submission thread publishing is all, unless that sleeps or there is something to wait for.
+ * False: no call is needed. */
+static bool polled_needs_call(struct lm_ring_lane *lane, unsigned *flags)
+{
+    lane->unsubmitted = 0;
+    io_uring_smp_mb(); /* the new tail is visible before the flag is read; pairs with the thread's
+                        */
+    if (lm_ring_flags(lane) & IORING_SQ_NEED_WAKEUP) {
+        *flags |= IORING_ENTER_SQ_WAKEUP;
+    }
+    return *flags;
+}
+
+static int enter_error(struct lm_ring_lane *lane, int result)
+{
+    switch (result) {
+    case -EINTR:
+    case -ETIME:
+    case -EAGAIN: /* short of memory for requests */
+    case -EBUSY:  /* the completion queue has to be emptied first */
+        return 0;
+    case -EBADR: /* completions are lost for good */
+        lm_count_many(&lane->lane.counters.overflows, IO_URING_READ_ONCE(*lane->ring.cq.koverflow));
+        return result;
+    default:
+        return result;
+    }
+}
+
+int lm_ring_enter(struct lm_ring_lane *lane, unsigned min_complete, unsigned flags,
+                  int64_t timeout_ns)
+{
+    struct __kernel_timespec timeout;
+    struct io_uring_getevents_arg wait = {0};
+    void *argument = NULL;
+    size_t argument_bytes = 0;
+    publish(&lane->ring);
+    lane->sends = 0;
+    if (lane->settings.sqpoll && !polled_needs_call(lane, &flags)) {
+        return 0;
+    }
+    if (timeout_ns > 0) {
+        timeout = (struct __kernel_timespec){.tv_sec = timeout_ns / 1000000000,
+                                             .tv_nsec = timeout_ns % 1000000000};
+        wait.ts = (uintptr_t)&timeout;
+        argument = &wait;
+        argument_bytes = sizeof(wait);
+        flags |= IORING_ENTER_EXT_ARG;
+    }
+    lm_count_syscall(&lane->lane.counters, LM_SYS_RING_ENTER);
+    int result = io_uring_enter2((unsigned)lane->enter_fd, lane->unsubmitted, min_complete,
+                                 flags | lane->enter_flags, argument, argument_bytes);
+    if (result < 0) {
+        return enter_error(lane, result);
+    }
+    if (!lane->settings.sqpoll) {
+        lane->unsubmitted -= (unsigned)result;
+    }
+    return 0;
+}
+
+struct io_uring_sqe *lm_ring_entry(struct lm_ring_lane *lane)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&lane->ring);
+    if (!sqe) {
+        /* An error shows again in the enter that ends the turn. */
+        lm_ring_enter(lane, 0, lane->settings.sqpoll ? IORING_ENTER_SQ_WAIT : 0, 0);
+        sqe = io_uring_get_sqe(&lane->ring);
+    }
+    lane->unsubmitted += sqe != NULL;
+    return sqe;
+}
+
+/* Registered descriptors. */
+
+static int update_fixed(struct lm_ring_lane *lane, struct lm_ring_socket *socket, int fd)
+{
+    lm_count_syscall(&lane->lane.counters, LM_SYS_RING_REGISTER);
+    return io_uring_register_files_update(&lane->ring, socket->base.slab.index, &fd, 1);
+}
+
+void lm_ring_target(struct lm_ring_lane *lane, struct lm_ring_socket *socket,
+                    struct io_uring_sqe *sqe)
+{
+    if (socket->fixed == LM_RING_FIXED_UNKNOWN) {
+        bool fits = socket->base.slab.index < lane->fixed_count;
+        socket->fixed = fits && update_fixed(lane, socket, socket->base.fd) == 1 ? LM_RING_FIXED_YES
+                                                                                 : LM_RING_FIXED_NO;
+    }
+    if (socket->fixed == LM_RING_FIXED_YES) {
+        sqe->fd = (int)socket->base.slab.index;
+        sqe->flags |= IOSQE_FIXED_FILE;
+    }
+}
+
+void lm_ring_forget_fixed(struct lm_ring_lane *lane, struct lm_ring_socket *socket)
+{
+    if (socket->fixed == LM_RING_FIXED_YES) {
+        update_fixed(lane, socket, -1);
+    }
+}
