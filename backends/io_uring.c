@@ -1,7 +1,6 @@
 /* io_uring - native completion: a turn's operations go into the ring together, with one call, and
  * their completions come out of it. What is special to some settings is in io_uring_multishot.c */
 #include <errno.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "backends/backends.h"
@@ -22,33 +21,9 @@ void lm_ring_queue(struct lm_ring_lane *lane, struct lm_op *op)
     lm_queue_push(lm_ring_is_receive(work) && !lane->eager ? &lane->in : &lane->out, op);
 }
 
-/* Puts what is in `rest` behind what is in `queue`. */
-static void append(struct lm_queue *queue, struct lm_queue *rest)
-{
-    if (!rest->first) {
-        return;
-    }
-    if (queue->first) {
-        lm_work_of(queue->last)->next = rest->first;
-        queue->last = rest->last;
-    } else {
-        *queue = *rest;
-    }
-}
-
-/* Puts op before what is in `queue`. */
-static void push_front(struct lm_queue *queue, struct lm_op *op)
-{
-    lm_work_of(op)->next = queue->first;
-    if (!queue->first) {
-        queue->last = op;
-    }
-    queue->first = op;
-}
-
 /* Ends. */
 
-void lm_ring_finish(struct lm_ring_lane *lane, struct lm_op *op, int64_t result)
+void lm_ring_finish_rare(struct lm_ring_lane *lane, struct lm_op *op, int64_t result)
 {
     struct lm_work *work = lm_work_of(op);
     struct lm_ring_socket *socket = (struct lm_ring_socket *)work->socket;
@@ -56,9 +31,7 @@ void lm_ring_finish(struct lm_ring_lane *lane, struct lm_op *op, int64_t result)
         lm_queue_remove(&lane->cancels, op);
     }
     lm_lane_complete(&lane->lane, op, socket->closing ? -ECANCELED : result);
-    if (socket->closing) {
-        lm_ring_close_if_free(lane, socket);
-    }
+    lm_ring_close_if_free(lane, socket);
 }
 
 void lm_ring_add_chore(struct lm_ring_lane *lane, struct lm_ring_socket *socket,
@@ -78,9 +51,7 @@ void lm_ring_close_if_free(struct lm_ring_lane *lane, struct lm_ring_socket *soc
         return;
     }
     lm_ring_multishot_drop(lane, socket);
-    if (lane->fixed_count) {
-        lm_ring_forget_fixed(lane, socket);
-    }
+    lm_ring_forget_fixed(lane, socket);
     if (lane->async_close && !lane->quiescent) {
         lane->lane.outstanding++; /* loop_run does not return before it is done */
         lm_ring_add_chore(lane, socket, LM_RING_CHORE_CLOSE);
@@ -90,244 +61,6 @@ void lm_ring_close_if_free(struct lm_ring_lane *lane, struct lm_ring_socket *soc
     close(base->fd);
     base->fd = -1;
     lm_slab_give(&lane->lane.sockets, socket);
-}
-
-/* Into the ring. */
-
-static void prepare(struct lm_ring_lane *lane, const struct lm_work *work, struct io_uring_sqe *sqe)
-{
-    int fd = work->socket->fd;
-    switch (work->kind) {
-    case LM_OP_SEND:
-        lane->sends++;
-        if (lane->zerocopy) {
-            io_uring_prep_send_zc(sqe, fd, work->buffer, lm_ring_send_bytes(lane, work),
-                                  MSG_NOSIGNAL, 0);
-        } else {
-            io_uring_prep_send(sqe, fd, work->buffer, lm_ring_send_bytes(lane, work), MSG_NOSIGNAL);
-        }
-        break;
-    case LM_OP_RECV:
-        io_uring_prep_recv(sqe, fd, work->buffer, work->bytes, 0);
-        sqe->ioprio |= (uint16_t)lane->recv_ioprio;
-        break;
-    case LM_OP_ACCEPT:
-        io_uring_prep_accept(sqe, fd, NULL, NULL, SOCK_CLOEXEC);
-        break;
-    default:
-        io_uring_prep_connect(sqe, fd, work->address, (socklen_t)work->bytes);
-    }
-    if (lane->fixed_count) {
-        lm_ring_target(lane, (struct lm_ring_socket *)work->socket, sqe);
-    }
-}
-
-/* Serves op from a multishot operation. *plain: it has to be submitted like others. */
-static bool serve(struct lm_ring_lane *lane, struct lm_op *op, bool *plain)
-{
-    uint8_t kind = lm_work_of(op)->kind;
-    if (kind == LM_OP_ACCEPT && lane->multishot_accept) {
-        return lm_ring_multishot_accept(lane, op);
-    }
-    if (kind == LM_OP_RECV && lane->buffers.ring) {
-        return lm_ring_multishot_recv(lane, op, plain);
-    }
-    *plain = true;
-    return true;
-}
-
-/* False: the ring has no room, the operation stays with the caller. */
-static bool submit(struct lm_ring_lane *lane, struct lm_op *op)
-{
-    struct lm_work *work = lm_work_of(op);
-    if (lane->in_flight >= (lm_ring_is_receive(work) ? lane->in_limit : lane->limit)) {
-        return false;
-    }
-    bool plain = false;
-    if (!serve(lane, op, &plain)) {
-        return false;
-    }
-    if (plain) {
-        struct io_uring_sqe *sqe = lm_ring_entry(lane);
-        if (!sqe) {
-            return false;
-        }
-        prepare(lane, work, sqe);
-        lm_ring_mark(sqe, op, LM_RING_TAG_OP);
-        work->state = LM_OP_PARKED;
-        lane->in_flight++;
-    }
-    lane->queued--;
-    return true;
-}
-
-/* A plain call instead of a submission; what would block is queued again. */
-static void try_directly(struct lm_ring_lane *lane, struct lm_op *op)
-{
-    struct lm_work *work = lm_work_of(op);
-    ssize_t moved;
-    lane->queued--;
-    if (work->kind == LM_OP_CONNECT || work->kind == LM_OP_ACCEPT) {
-        lm_ring_queue(lane, op); /* the descriptor is a blocking one */
-        return;
-    }
-    do {
-        if (work->kind == LM_OP_SEND) {
-            lm_count_syscall(&lane->lane.counters, LM_SYS_SEND);
-            moved = send(work->socket->fd, work->buffer, lm_ring_send_bytes(lane, work),
-                         MSG_DONTWAIT | MSG_NOSIGNAL);
-        } else {
-            lm_count_syscall(&lane->lane.counters, LM_SYS_RECV);
-            moved = recv(work->socket->fd, work->buffer, work->bytes, MSG_DONTWAIT);
-        }
-    } while (moved < 0 && errno == EINTR);
-    if (moved < 0 && errno == EAGAIN) {
-        lm_count(&lane->lane.counters.speculative_misses);
-        lm_ring_queue(lane, op);
-        return;
-    }
-    lm_count(&lane->lane.counters.speculative_hits);
-    lm_ring_finish(lane, op, moved < 0 ? -errno : moved);
-}
-
-/* True when op has left the caller's queue. */
-static bool step(struct lm_ring_lane *lane, struct lm_op *op, bool directly)
-{
-    if (directly) {
-        try_directly(lane, op);
-        return true;
-    }
-    return submit(lane, op);
-}
-
-/* Works off the `count` oldest of a queue taken from the lane. */
-static void walk_in(struct lm_ring_lane *lane, struct lm_queue *in, size_t count, bool directly)
-{
-    struct lm_op *op;
-    while (count-- && (op = lm_queue_pop(in))) {
-        if (!step(lane, op, directly)) {
-            push_front(in, op);
-            return;
-        }
-    }
-}
-
-/* All sends, then all receives; but after each burst of sends as many receives as there were sends
- * in it, for the reason that readiness.c gives. Order eager has all of them in `out`. */
-static void walk(struct lm_ring_lane *lane, bool directly)
-{
-    struct lm_queue out = lane->out, in = lane->in;
-    lane->out.first = lane->in.first = NULL;
-    size_t burst_bytes = 0, burst_sends = 0;
-    struct lm_op *op;
-    while ((op = lm_queue_pop(&out))) {
-        const struct lm_work *work = lm_work_of(op);
-        size_t bytes = work->kind == LM_OP_SEND ? lm_ring_send_bytes(lane, work) : 0;
-        if (!step(lane, op, directly)) {
-            if (lm_ring_is_receive(work)) {
-                lm_queue_push(&in, op); /* it must not keep the sends behind it from the ring */
-                continue;
-            }
-            push_front(&out, op);
-            break;
-        }
-        burst_bytes += bytes;
-        burst_sends++;
-        if (burst_bytes >= lane->write_burst_bytes) {
-            walk_in(lane, &in, burst_sends, directly);
-            burst_bytes = burst_sends = 0;
-        }
-    }
-    walk_in(lane, &in, SIZE_MAX, directly);
-    append(&lane->out, &out);
-    append(&lane->in, &in);
-}
-
-static void skip_completion(struct lm_ring_lane *lane, struct io_uring_sqe *sqe)
-{
-    if (lane->settings.cqe_skip) {
-        sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-    }
-}
-
-static bool submit_cancel(struct lm_ring_lane *lane, const void *object, enum lm_ring_tag tag)
-{
-    struct io_uring_sqe *sqe = lm_ring_entry(lane);
-    if (sqe) {
-        io_uring_prep_cancel64(sqe, (uintptr_t)object | tag, 0);
-        skip_completion(lane, sqe);
-        lm_ring_mark(sqe, NULL, LM_RING_TAG_NOTHING);
-    }
-    return sqe != NULL;
-}
-
-static bool submit_close(struct lm_ring_lane *lane, struct lm_ring_socket *socket)
-{
-    struct io_uring_sqe *sqe = lm_ring_entry(lane);
-    if (!sqe) {
-        return false;
-    }
-    io_uring_prep_close(sqe, socket->base.fd);
-    skip_completion(lane, sqe);
-    socket->base.fd = -1;
-    if (lane->settings.cqe_skip) {
-        /* The entry needs nothing of the socket, and the descriptor's number is free for others
-         * only when the kernel has executed it. */
-        lm_ring_mark(sqe, NULL, LM_RING_TAG_NOTHING);
-        lane->lane.outstanding--;
-        lm_slab_give(&lane->lane.sockets, socket);
-    } else {
-        lm_ring_mark(sqe, socket, LM_RING_TAG_CLOSE);
-        lane->in_flight++;
-    }
-    return true;
-}
-
-static bool do_chores(struct lm_ring_lane *lane, struct lm_ring_socket *socket)
-{
-    if (socket->chores & LM_RING_CHORE_DISARM && socket->armed && !socket->disarming) {
-        if (!submit_cancel(lane, socket, LM_RING_TAG_MULTISHOT)) {
-            return false;
-        }
-        socket->disarming = true;
-    }
-    return !(socket->chores & LM_RING_CHORE_CLOSE) || submit_close(lane, socket);
-}
-
-static bool submit_wake_poll(struct lm_ring_lane *lane)
-{
-    struct io_uring_sqe *sqe = lm_ring_entry(lane);
-    if (sqe) {
-        io_uring_prep_poll_multishot(sqe, lane->wakeup.read_fd, POLLIN);
-        lm_ring_mark(sqe, NULL, LM_RING_TAG_WAKE);
-    }
-    return sqe != NULL;
-}
-
-/* Cancels, closes, the wake-up: all that is not an operation's first submission. */
-static void submit_rest(struct lm_ring_lane *lane)
-{
-    if (lane->wake_due) {
-        lane->wake_due = !submit_wake_poll(lane);
-    }
-    struct lm_ring_socket *socket;
-    while ((socket = lane->chores)) {
-        struct lm_ring_socket *next = socket->next_chore;
-        bool close_only = socket->chores == LM_RING_CHORE_CLOSE;
-        if (!do_chores(lane, socket)) {
-            return;
-        }
-        lane->chores = next;
-        if (!close_only) {
-            socket->chores = 0;
-            lm_ring_close_if_free(lane, socket);
-        }
-    }
-    struct lm_op *op;
-    while ((op = lane->cancels.first) && submit_cancel(lane, op, LM_RING_TAG_OP)) {
-        lm_queue_pop(&lane->cancels);
-        lm_work_of(op)->flags &= ~(uint32_t)LM_RING_OP_CANCEL_QUEUED;
-    }
 }
 
 /* Out of the ring. */
@@ -372,7 +105,8 @@ static bool take_zerocopy(struct lm_ring_lane *lane, struct lm_work *work, int *
     return true;
 }
 
-static void take_operation(struct lm_ring_lane *lane, struct lm_op *op, int result, unsigned flags)
+/* All but the success of a send, receive or connect. */
+static void take_rare(struct lm_ring_lane *lane, struct lm_op *op, int result, unsigned flags)
 {
     struct lm_work *work = lm_work_of(op);
     if (flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF) &&
@@ -380,28 +114,36 @@ static void take_operation(struct lm_ring_lane *lane, struct lm_op *op, int resu
         return;
     }
     lane->in_flight--;
-    if (result < 0) {
-        if (is_to_be_repeated(lane, work, result)) {
-            lm_ring_queue(lane, op);
-            return;
-        }
-        if (result == -EINTR) {
-            result = -ECANCELED; /* a cancel reached it in one of the kernel's worker threads */
-        }
-    } else if (work->kind == LM_OP_ACCEPT) {
+    if (result >= 0 && work->kind == LM_OP_ACCEPT) {
         lm_ring_finish(lane, op, take_accepted(lane, work, result));
+    } else if (result < 0 && is_to_be_repeated(lane, work, result)) {
+        lm_ring_queue(lane, op);
+    } else {
+        /* -EINTR: a cancel reached it in one of the kernel's worker threads. */
+        lm_ring_finish(lane, op, result == -EINTR ? -ECANCELED : result);
+    }
+}
+
+static void take_operation(struct lm_ring_lane *lane, struct lm_op *op, int result, unsigned flags)
+{
+    if (result < 0 || flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF) ||
+        lm_work_of(op)->kind == LM_OP_ACCEPT) {
+        take_rare(lane, op, result, flags);
         return;
     }
+    lane->in_flight--;
     lm_ring_finish(lane, op, result);
 }
 
 static void take(struct lm_ring_lane *lane, const struct io_uring_cqe *cqe)
 {
-    void *object = (void *)(uintptr_t)(cqe->user_data & ~(uint64_t)LM_RING_TAG_MASK);
-    switch (cqe->user_data & LM_RING_TAG_MASK) {
-    case LM_RING_TAG_OP:
+    uint64_t tag = cqe->user_data & LM_RING_TAG_MASK;
+    void *object = (void *)(uintptr_t)(cqe->user_data - tag);
+    if (tag == LM_RING_TAG_OP) {
         take_operation(lane, object, cqe->res, cqe->flags);
-        break;
+        return;
+    }
+    switch (tag) {
     case LM_RING_TAG_MULTISHOT:
         lm_ring_multishot_done(lane, object, cqe->res, cqe->flags);
         break;
@@ -448,7 +190,7 @@ static int look(struct lm_ring_lane *lane)
         flags = IORING_ENTER_GETEVENTS;
     }
     if (lane->unsubmitted || flags) {
-        result = lm_ring_enter(lane, 0, flags, 0);
+        result = lm_ring_enter(lane, 0, flags);
     }
     take_all(lane);
     return result;
@@ -499,7 +241,8 @@ static int sleep_in_ring(struct lm_ring_lane *lane, int64_t timeout_ns)
         return look(lane);
     }
     lm_count(&lane->lane.counters.waits);
-    result = lm_ring_enter(lane, 1, IORING_ENTER_GETEVENTS, timeout_ns);
+    result = timeout_ns < 0 ? lm_ring_enter(lane, 1, IORING_ENTER_GETEVENTS)
+                            : lm_ring_enter_timed(lane, timeout_ns);
     lm_lane_woke(&lane->lane);
     take_all(lane);
     return result;
@@ -511,13 +254,13 @@ static int ring_turn(struct lm_lane *base, int64_t timeout_ns)
     uint64_t outstanding = base->outstanding;
     bool tried = lane->queued && lane->queued <= lane->hybrid_max;
     if (lane->chores || lane->cancels.first || lane->wake_due) {
-        submit_rest(lane);
+        lm_ring_submit_rest(lane);
     }
     if (tried) {
-        walk(lane, true);
+        lm_ring_walk(lane, true);
     }
     if (lane->queued) {
-        walk(lane, false);
+        lm_ring_walk(lane, false);
     }
     /* A close without completion may have been the last thing outstanding. */
     if (base->ready.first || base->outstanding != outstanding) {
@@ -606,14 +349,15 @@ static void ring_leave(struct lm_lane *base)
     lane->quiescent = final;
     int result = 0;
     while (lane->in_flight > lane->sent_waiting && !result) {
-        submit_rest(lane);
-        result = lm_ring_enter(lane, 1, IORING_ENTER_GETEVENTS, -1);
+        lm_ring_submit_rest(lane);
+        result = lm_ring_enter(lane, 1, IORING_ENTER_GETEVENTS);
         take_all(lane);
     }
-    if (final && lane->fixed_count) {
-        lm_count_syscall(&base->counters, LM_SYS_RING_REGISTER);
-        io_uring_unregister_files(&lane->ring); /* or closing them later would not end them */
-        lane->fixed_count = 0;
+    if (lane->unsubmitted) {
+        lm_ring_enter(lane, 0, 0); /* closes without a completion */
+    }
+    if (final) {
+        lm_ring_forget_all_fixed(lane);
     }
 }
 

@@ -1,5 +1,6 @@
 /* io_uring_lane.h - the io_uring engine's lane and socket, and the parts it is made of:
- *   io_uring.c            the engine: a turn, what goes into the ring, what comes out
+ *   io_uring.c            the engine: a turn, what comes out of the ring
+ *   io_uring_submit.c     what goes into it
  *   io_uring_ring.c       the ring itself: set-up, io_uring_enter, room
  *   io_uring_multishot.c  accepts and receives that go on after their first completion
  *
@@ -44,12 +45,6 @@ enum lm_ring_chore {
     LM_RING_CHORE_CLOSE = 1u << 1
 };
 
-enum lm_ring_fixed {
-    LM_RING_FIXED_UNKNOWN, /* not used yet */
-    LM_RING_FIXED_YES,     /* registered at its slab index */
-    LM_RING_FIXED_NO
-};
-
 struct lm_ring_socket {
     struct lm_base base;
     bool closing;   /* its descriptor is closed as soon as nothing in the ring refers to it */
@@ -58,9 +53,10 @@ struct lm_ring_socket {
     bool listener;  /* ... which accepts */
     bool ended;     /* the multishot operation ended with `end_result`, nobody knows yet */
     bool starved;   /* it ended because the buffers ran out */
-    uint8_t fixed;  /* enum lm_ring_fixed */
-    uint8_t chores; /* enum lm_ring_chore */
+    bool fixed_tried, fixed; /* its descriptor is registered, at its slab index */
+    uint8_t chores;          /* enum lm_ring_chore */
     int32_t end_result;
+    uint16_t uses; /* submissions so far, as long as its descriptor is not registered */
     struct lm_ring_socket *next_chore;
     /* Multishot accept: connections that came before their accept operation. */
     struct lm_ring_socket *accepted_first, *accepted_last, *next_accepted;
@@ -88,6 +84,7 @@ struct lm_ring_lane {
     struct lm_ring_socket *chores;
     uint32_t queued;      /* operations in `out` and `in` */
     uint32_t unsubmitted; /* submission entries that the kernel has not taken */
+    uint32_t entries;     /* submission entries there are; 0 with a submission thread */
     uint32_t in_flight;   /* operations, multishot ones and closes in the ring */
     uint32_t limit, in_limit;
     uint32_t sent_waiting; /* operations with LM_RING_OP_SENT */
@@ -103,7 +100,8 @@ struct lm_ring_lane {
     bool wakes;    /* other threads may wake this lane */
     bool wake_due; /* the wake-up descriptor is to be polled (again) */
     bool multishot_accept, zerocopy, async_close;
-    uint32_t fixed_count; /* slots for registered descriptors; 0: fixed_files is off */
+    uint32_t fixed_count; /* slots for registered descriptors */
+    uint16_t uses_to_fix; /* submissions of a socket before its descriptor is registered */
     unsigned recv_ioprio;
     uint32_t hybrid_max; /* 0: not hybrid */
     size_t write_max_bytes, write_burst_bytes;
@@ -124,21 +122,35 @@ static inline size_t lm_ring_send_bytes(const struct lm_ring_lane *lane, const s
     return work->bytes < lane->write_max_bytes ? work->bytes : lane->write_max_bytes;
 }
 
-/* Io_uring_ring.c */
+/* io_uring_ring.c */
 
 int lm_ring_lane_open(struct lm_lane *base, const struct lm_loop_config *config);
 int lm_ring_lane_enter(struct lm_lane *base);
 void lm_ring_lane_close(struct lm_lane *base);
 void lm_ring_wake(struct lm_lane *base);
 
-/* Submits all there is and, with min_complete, sleeps until so many completions are in the queue or
- * timeout_ns (-1: none) has passed. flags: IORING_ENTER_.... Being interrupted, timing out, and
- * what a later try may cure (-EAGAIN, -EBUSY) are no errors. */
-int lm_ring_enter(struct lm_ring_lane *lane, unsigned min_complete, unsigned flags,
-                  int64_t timeout_ns);
+/* Submits all there is and, with min_complete, sleeps until so many completions are in the queue.
+ * flags: IORING_ENTER_.... Being interrupted, timing out, and what a later try may cure (-EAGAIN,
+ * -EBUSY) are no errors. */
+int lm_ring_enter(struct lm_ring_lane *lane, unsigned min_complete, unsigned flags);
+/* Submits all there is and sleeps until there is a completion or timeout_ns has passed. */
+int lm_ring_enter_timed(struct lm_ring_lane *lane, int64_t timeout_ns);
 
-/* A submission entry to be filled and marked; NULL when the kernel takes none now. */
-struct io_uring_sqe *lm_ring_entry(struct lm_ring_lane *lane);
+/* A submission entry when the ring has none free at once: see lm_ring_entry. */
+struct io_uring_sqe *lm_ring_entry_slow(struct lm_ring_lane *lane);
+
+/* A submission entry to be filled and marked; NULL when the kernel takes none now. The kernel takes
+ * all entries in the call that submits them, so the free ones can be counted here; but with a
+ * submission thread it has to be asked. */
+static inline struct io_uring_sqe *lm_ring_entry(struct lm_ring_lane *lane)
+{
+    struct io_uring_sq *sq = &lane->ring.sq;
+    if (lane->unsubmitted >= lane->entries) {
+        return lm_ring_entry_slow(lane);
+    }
+    lane->unsubmitted++;
+    return &sq->sqes[sq->sqe_tail++ & sq->ring_mask];
+}
 
 /* Says whose the completion will be. After io_uring_prep_...: those may write all of the entry. */
 static inline void lm_ring_mark(struct io_uring_sqe *sqe, const void *object, enum lm_ring_tag tag)
@@ -152,26 +164,64 @@ static inline unsigned lm_ring_flags(const struct lm_ring_lane *lane)
     return IO_URING_READ_ONCE(*lane->ring.sq.kflags);
 }
 
-/* Makes the entry refer to the socket's descriptor or its registered slot; registers it first if
- * that is yet to be done. */
-void lm_ring_target(struct lm_ring_lane *lane, struct lm_ring_socket *socket,
-                    struct io_uring_sqe *sqe);
-/* Takes the socket's registered descriptor back. */
-void lm_ring_forget_fixed(struct lm_ring_lane *lane, struct lm_ring_socket *socket);
+/* Registers the socket's descriptor with the ring if that is worth it by now. */
+void lm_ring_fix(struct lm_ring_lane *lane, struct lm_ring_socket *socket);
 
-/* Io_uring.c */
+/* Makes the entry refer to the socket's descriptor or its registered slot. */
+static inline void lm_ring_target(struct lm_ring_lane *lane, struct lm_ring_socket *socket,
+                                  struct io_uring_sqe *sqe)
+{
+    if (socket->uses < lane->uses_to_fix) {
+        socket->uses++;
+        return;
+    }
+    if (!socket->fixed_tried) {
+        lm_ring_fix(lane, socket);
+    }
+    if (socket->fixed) {
+        sqe->fd = (int)socket->base.slab.index;
+        sqe->flags |= IOSQE_FIXED_FILE;
+    }
+}
+
+/* Takes one socket's registered descriptor back, or all. */
+void lm_ring_forget_fixed(struct lm_ring_lane *lane, struct lm_ring_socket *socket);
+void lm_ring_forget_all_fixed(struct lm_ring_lane *lane);
+
+/* io_uring.c */
 
 /* Puts an operation (back) into the lane's queues. */
 void lm_ring_queue(struct lm_ring_lane *lane, struct lm_op *op);
+/* The operation is over: one of a closing socket, or with a cancel that is not submitted. */
+void lm_ring_finish_rare(struct lm_ring_lane *lane, struct lm_op *op, int64_t result);
+
 /* The operation is over. Of a closing socket the result is -ECANCELED whatever it was. */
-void lm_ring_finish(struct lm_ring_lane *lane, struct lm_op *op, int64_t result);
+static inline void lm_ring_finish(struct lm_ring_lane *lane, struct lm_op *op, int64_t result)
+{
+    const struct lm_work *work = lm_work_of(op);
+    if (work->flags & LM_RING_OP_CANCEL_QUEUED ||
+        ((const struct lm_ring_socket *)work->socket)->closing) {
+        lm_ring_finish_rare(lane, op, result);
+    } else {
+        lm_lane_complete(&lane->lane, op, result);
+    }
+}
+
 /* Asks for something to be submitted for the socket in the next turn. */
 void lm_ring_add_chore(struct lm_ring_lane *lane, struct lm_ring_socket *socket,
                        enum lm_ring_chore chore);
 /* Closes a closing socket's descriptor and gives its memory back if nothing refers to it. */
 void lm_ring_close_if_free(struct lm_ring_lane *lane, struct lm_ring_socket *socket);
 
-/* Io_uring_multishot.c */
+/* io_uring_submit.c */
+
+/* Works off what is queued: puts it into the ring, or (directly) tries it by plain calls, after
+ * which only what would block is queued. */
+void lm_ring_walk(struct lm_ring_lane *lane, bool directly);
+/* Cancels, closes, the wake-up: all that is not an operation's first submission. */
+void lm_ring_submit_rest(struct lm_ring_lane *lane);
+
+/* io_uring_multishot.c */
 
 /* Serve an operation from what has come already, or let it wait for the socket's multishot
  * operation, which is armed if need be. False: the ring has no room, ask again. */

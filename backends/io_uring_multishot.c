@@ -200,9 +200,7 @@ static bool arm(struct lm_ring_lane *lane, struct lm_ring_socket *socket, bool l
         sqe->ioprio |= (uint16_t)lane->recv_ioprio;
         sqe->flags |= IOSQE_BUFFER_SELECT;
     }
-    if (lane->fixed_count) {
-        lm_ring_target(lane, socket, sqe);
-    }
+    lm_ring_target(lane, socket, sqe);
     lm_ring_mark(sqe, socket, LM_RING_TAG_MULTISHOT);
     socket->listener = listener;
     socket->armed = true;

@@ -39,7 +39,8 @@ const struct lm_option lm_ring_options[LM_RING_OPTIONS + 1] = {
     SWITCH("sqpoll", "IORING_SETUP_SQPOLL: a kernel thread submits"),
     {"sqpoll_idle_ms", "milliseconds without work before the sqpoll thread sleeps", 1000, 1, 60000,
      NULL},
-    SWITCH("fixed_files", "register descriptors with the ring (the first 4096 sockets of a lane)"),
+    AUTO("fixed_files", "register a lane's first 4096 descriptors with the ring: auto = those of "
+                        "long use, 1 = each at its first"),
     SWITCH("multishot_accept", "one submission accepts many connections"),
     SWITCH("multishot_recv", "one submission receives many times, into ring buffers, then copied"),
     SWITCH("zerocopy", "IORING_OP_SEND_ZC; a send completes when its buffer is free again"),
@@ -70,8 +71,7 @@ static const struct rule needing[] = {
     {LM_RING_SQPOLL_IDLE_MS, LM_RING_SQPOLL, "it only says when the polling thread sleeps"},
 };
 
-/* The user asked for it: a switch is on, a number is not its default. */
-static bool is_asked(const uint64_t *options, enum lm_ring_option option)
+bool lm_ring_is_asked(const uint64_t *options, enum lm_ring_option option)
 {
     const struct lm_option *entry = &lm_ring_options[option];
     return entry->choices == auto_choices ? options[option] == LM_RING_ON
@@ -87,7 +87,7 @@ static int check_rules(const uint64_t *options, char *why, size_t why_bytes)
 {
     for (size_t i = 0; i < sizeof(excluding) / sizeof(*excluding); i++) {
         const struct rule *rule = &excluding[i];
-        if (is_asked(options, rule->one) && is_asked(options, rule->other)) {
+        if (lm_ring_is_asked(options, rule->one) && lm_ring_is_asked(options, rule->other)) {
             snprintf(why, why_bytes, "%s=1 and %s=1 exclude each other: %s; leave one of them out",
                      key_of(rule->one), key_of(rule->other), rule->reason);
             return -EINVAL;
@@ -95,13 +95,14 @@ static int check_rules(const uint64_t *options, char *why, size_t why_bytes)
     }
     for (size_t i = 0; i < sizeof(needing) / sizeof(*needing); i++) {
         const struct rule *rule = &needing[i];
-        if (is_asked(options, rule->one) && !is_asked(options, rule->other)) {
+        if (lm_ring_is_asked(options, rule->one) && !lm_ring_is_asked(options, rule->other)) {
             snprintf(why, why_bytes, "%s does nothing without %s=1: %s; add %s=1 or leave it out",
                      key_of(rule->one), key_of(rule->other), rule->reason, key_of(rule->other));
             return -EINVAL;
         }
     }
-    if (is_asked(options, LM_RING_DEFER_TASKRUN) && options[LM_RING_SINGLE_ISSUER] == LM_RING_OFF) {
+    if (lm_ring_is_asked(options, LM_RING_DEFER_TASKRUN) &&
+        options[LM_RING_SINGLE_ISSUER] == LM_RING_OFF) {
         snprintf(why, why_bytes,
                  "defer_taskrun=1 needs a single issuer; leave single_issuer=0 out");
         return -EINVAL;
@@ -127,6 +128,7 @@ int lm_ring_settle(const uint64_t *options, struct lm_ring_settings *settings, c
     settings->sqpoll = options[LM_RING_SQPOLL];
     settings->cqe_skip = options[LM_RING_CQE_SKIP];
     settings->registered_ring = options[LM_RING_REGISTERED_RING] != LM_RING_OFF;
+    settings->fixed_files = options[LM_RING_FIXED_FILES] != LM_RING_OFF;
     bool single = options[LM_RING_SINGLE_ISSUER] != LM_RING_OFF;
     bool coop = options[LM_RING_COOP_TASKRUN] == LM_RING_ON;
     bool defer =
@@ -190,9 +192,14 @@ static void add_flags(struct line *line, uint32_t flags)
     }
 }
 
-static void add_switches(struct line *line, const uint64_t *options)
+static void add_switches(struct line *line, const struct lm_ring_settings *settings)
 {
-    for (int i = LM_RING_FIXED_FILES; i <= LM_RING_CQE_SKIP; i++) {
+    const uint64_t *options = settings->options;
+    if (settings->fixed_files) {
+        bool all = options[LM_RING_FIXED_FILES] == LM_RING_ON;
+        add(line, ", descriptors registered after %u submissions", all ? 0 : LM_RING_USES_TO_FIX);
+    }
+    for (int i = LM_RING_MULTISHOT_ACCEPT; i <= LM_RING_CQE_SKIP; i++) {
         if (options[i]) {
             add(line, ", %s", lm_ring_options[i].key);
         }
@@ -236,7 +243,7 @@ void lm_ring_describe(const uint64_t *options, char *text, size_t text_bytes)
     char work[160];
     lm_ready_describe(options, work, sizeof(work));
     add(&line, "%s", work);
-    add_switches(&line, options);
+    add_switches(&line, &settings);
     if (registered >= 0) {
         lm_ring_unregister(&ring, registered);
     }

@@ -49,13 +49,20 @@ static void explain_eperm(const char *call, char *why, size_t why_bytes)
              call);
 }
 
-static void explain_enosys(const char *call, char *why, size_t why_bytes)
+static bool linux_is(unsigned wanted_major, unsigned wanted_minor)
 {
     struct utsname system;
     unsigned major = 0, minor = 0;
     uname(&system);
     sscanf(system.release, "%u.%u", &major, &minor);
-    if (major > 5 || (major == 5 && minor >= 1)) {
+    return major > wanted_major || (major == wanted_major && minor >= wanted_minor);
+}
+
+static void explain_enosys(const char *call, char *why, size_t why_bytes)
+{
+    struct utsname system;
+    uname(&system);
+    if (linux_is(5, 1)) {
         snprintf(why, why_bytes,
                  "%s: not there, though Linux %s is new enough: a seccomp filter hides it, or the "
                  "kernel was built without CONFIG_IO_URING; run outside the sandbox or use epoll",
@@ -166,6 +173,33 @@ static int explain_flags(const struct lm_ring_settings *settings, char *why, siz
     return -EOPNOTSUPP;
 }
 
+/* What the kernel has besides ring flags: is it enough? */
+static int check_features(struct lm_ring_settings *settings, uint32_t features, char *why,
+                          size_t why_bytes)
+{
+    if ((features & NEEDED_FEATURES) != NEEDED_FEATURES) {
+        struct utsname system;
+        uname(&system);
+        snprintf(why, why_bytes,
+                 "io_uring here needs Linux " NEEDED_RELEASE " and this is %s; use "
+                 "epoll",
+                 system.release);
+        return -EOPNOTSUPP;
+    }
+    if (settings->cqe_skip && !(features & IORING_FEAT_CQE_SKIP)) {
+        return explain_lack(LM_RING_CQE_SKIP, "5.17", why, why_bytes);
+    }
+    if (settings->fixed_files && !linux_is(6, 13)) {
+        /* Before, a registered descriptor that has been taken back stays open for as long as any
+         * older operation of the ring waits, so that the other end does not see it closed. */
+        settings->fixed_files = false;
+        if (lm_ring_is_asked(settings->options, LM_RING_FIXED_FILES)) {
+            return explain_lack(LM_RING_FIXED_FILES, "6.13", why, why_bytes);
+        }
+    }
+    return 0;
+}
+
 int lm_ring_make(struct lm_ring_settings *settings, struct io_uring *ring, char *why,
                  size_t why_bytes)
 {
@@ -186,17 +220,7 @@ int lm_ring_make(struct lm_ring_settings *settings, struct io_uring *ring, char 
     if (result) {
         return explain(result, "io_uring_setup", why, why_bytes);
     }
-    struct utsname system;
-    uname(&system);
-    if ((params.features & NEEDED_FEATURES) != NEEDED_FEATURES) {
-        snprintf(why, why_bytes,
-                 "this backend needs Linux " NEEDED_RELEASE " and this is %s; "
-                 "use epoll",
-                 system.release);
-        result = -EOPNOTSUPP;
-    } else if (settings->cqe_skip && !(params.features & IORING_FEAT_CQE_SKIP)) {
-        result = explain_lack(LM_RING_CQE_SKIP, "5.17", why, why_bytes);
-    }
+    result = check_features(settings, params.features, why, why_bytes);
     if (result) {
         io_uring_queue_exit(ring);
     }
@@ -353,7 +377,7 @@ static const struct trial {
     int (*run)(struct io_uring *ring);
     const char *since;
 } trials[] = {
-    {LM_RING_FIXED_FILES, try_fixed_files, "5.19"},
+    {LM_RING_FIXED_FILES, try_fixed_files, "6.13"},
     {LM_RING_MULTISHOT_ACCEPT, try_multishot_accept, "5.19"},
     {LM_RING_MULTISHOT_RECV, try_multishot_recv, "6.0"},
     {LM_RING_ZEROCOPY, try_zerocopy, "6.0"},
@@ -367,7 +391,7 @@ static int try_all(const struct lm_ring_settings *settings, char *why, size_t wh
     struct io_uring ring;
     int result = 0;
     for (size_t i = 0; i < sizeof(trials) / sizeof(*trials) && !result; i++) {
-        if (!settings->options[trials[i].option]) {
+        if (!lm_ring_is_asked(settings->options, trials[i].option)) {
             continue;
         }
         result = io_uring_queue_init(4, &ring, 0);
@@ -405,7 +429,7 @@ int lm_ring_available(const uint64_t *options, char *why, size_t why_bytes)
     int registered = settings.registered_ring ? lm_ring_register(&ring) : 0;
     if (settings.registered_ring && registered >= 0) {
         lm_ring_unregister(&ring, registered);
-    } else if (registered < 0 && options[LM_RING_REGISTERED_RING] == LM_RING_ON) {
+    } else if (registered < 0 && lm_ring_is_asked(options, LM_RING_REGISTERED_RING)) {
         result = explain_lack(LM_RING_REGISTERED_RING, "5.18", why, why_bytes);
         goto out;
     }

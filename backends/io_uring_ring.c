@@ -39,6 +39,7 @@ static void configure(struct lm_ring_lane *lane)
         lane->blind = flags & (IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN);
     }
     lane->enter_fd = lane->ring.ring_fd;
+    lane->entries = lane->settings.sqpoll ? 0 : lane->ring.sq.ring_entries;
 }
 
 /* The ring's index array maps entry i to entry i once and for all. liburing does so too since 2.3;
@@ -92,8 +93,7 @@ static int register_ring(struct lm_ring_lane *lane)
         lane->enter_flags = IORING_ENTER_REGISTERED_RING;
         return 0;
     }
-    bool asked = lane->settings.options[LM_RING_REGISTERED_RING] == LM_RING_ON;
-    return asked ? registered : 0;
+    return lm_ring_is_asked(lane->settings.options, LM_RING_REGISTERED_RING) ? registered : 0;
 }
 
 static int register_files(struct lm_ring_lane *lane)
@@ -101,8 +101,15 @@ static int register_files(struct lm_ring_lane *lane)
     struct rlimit limit = {.rlim_cur = LM_RING_FIXED_SOCKETS};
     getrlimit(RLIMIT_NOFILE, &limit); /* the kernel allows no larger table */
     uint32_t count = LM_RING_FIXED_SOCKETS;
-    lane->fixed_count = limit.rlim_cur < count ? (uint32_t)limit.rlim_cur : count;
-    return count_register(lane, io_uring_register_files_sparse(&lane->ring, lane->fixed_count));
+    count = limit.rlim_cur < count ? (uint32_t)limit.rlim_cur : count;
+    int result = count_register(lane, io_uring_register_files_sparse(&lane->ring, count));
+    if (result) {
+        return lm_ring_is_asked(lane->settings.options, LM_RING_FIXED_FILES) ? result : 0;
+    }
+    lane->fixed_count = count;
+    lane->uses_to_fix =
+        lm_ring_is_asked(lane->settings.options, LM_RING_FIXED_FILES) ? 0 : LM_RING_USES_TO_FIX;
+    return 0;
 }
 
 /* Enabling makes this thread the ring's only issuer, so it waits until the one that will run the
@@ -118,7 +125,7 @@ int lm_ring_lane_enter(struct lm_lane *base)
         lane->enabled = true;
     }
     int result = lane->settings.registered_ring ? register_ring(lane) : 0;
-    if (!result && lane->settings.options[LM_RING_FIXED_FILES]) {
+    if (!result && lane->settings.fixed_files) {
         result = register_files(lane);
     }
     if (!result && lane->buffers.ring) {
@@ -185,44 +192,45 @@ static int enter_error(struct lm_ring_lane *lane, int result)
     }
 }
 
-int lm_ring_enter(struct lm_ring_lane *lane, unsigned min_complete, unsigned flags,
-                  int64_t timeout_ns)
+static int enter(struct lm_ring_lane *lane, unsigned min_complete, unsigned flags,
+                 struct io_uring_getevents_arg *argument)
 {
-    struct __kernel_timespec timeout;
-    struct io_uring_getevents_arg wait = {0};
-    void *argument = NULL;
-    size_t argument_bytes = 0;
     publish(&lane->ring);
     lane->sends = 0;
     if (lane->settings.sqpoll && !polled_needs_call(lane, &flags)) {
         return 0;
     }
-    if (timeout_ns > 0) {
-        timeout = (struct __kernel_timespec){.tv_sec = timeout_ns / 1000000000,
-                                             .tv_nsec = timeout_ns % 1000000000};
-        wait.ts = (uintptr_t)&timeout;
-        argument = &wait;
-        argument_bytes = sizeof(wait);
-        flags |= IORING_ENTER_EXT_ARG;
-    }
     lm_count_syscall(&lane->lane.counters, LM_SYS_RING_ENTER);
     int result = io_uring_enter2((unsigned)lane->enter_fd, lane->unsubmitted, min_complete,
-                                 flags | lane->enter_flags, argument, argument_bytes);
+                                 flags | lane->enter_flags, (sigset_t *)argument,
+                                 argument ? sizeof(*argument) : 0);
     if (result < 0) {
         return enter_error(lane, result);
     }
-    if (!lane->settings.sqpoll) {
-        lane->unsubmitted -= (unsigned)result;
-    }
+    /* What a submission thread takes is not in the result. */
+    lane->unsubmitted -= lane->settings.sqpoll ? 0 : (unsigned)result;
     return 0;
 }
 
-struct io_uring_sqe *lm_ring_entry(struct lm_ring_lane *lane)
+int lm_ring_enter(struct lm_ring_lane *lane, unsigned min_complete, unsigned flags)
+{
+    return enter(lane, min_complete, flags, NULL);
+}
+
+int lm_ring_enter_timed(struct lm_ring_lane *lane, int64_t timeout_ns)
+{
+    struct __kernel_timespec timeout = {.tv_sec = timeout_ns / 1000000000,
+                                        .tv_nsec = timeout_ns % 1000000000};
+    struct io_uring_getevents_arg argument = {.ts = (uintptr_t)&timeout};
+    return enter(lane, 1, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &argument);
+}
+
+struct io_uring_sqe *lm_ring_entry_slow(struct lm_ring_lane *lane)
 {
     struct io_uring_sqe *sqe = io_uring_get_sqe(&lane->ring);
     if (!sqe) {
         /* An error shows again in the enter that ends the turn. */
-        lm_ring_enter(lane, 0, lane->settings.sqpoll ? IORING_ENTER_SQ_WAIT : 0, 0);
+        lm_ring_enter(lane, 0, lane->settings.sqpoll ? IORING_ENTER_SQ_WAIT : 0);
         sqe = io_uring_get_sqe(&lane->ring);
     }
     lane->unsubmitted += sqe != NULL;
@@ -237,23 +245,24 @@ static int update_fixed(struct lm_ring_lane *lane, struct lm_ring_socket *socket
     return io_uring_register_files_update(&lane->ring, socket->base.slab.index, &fd, 1);
 }
 
-void lm_ring_target(struct lm_ring_lane *lane, struct lm_ring_socket *socket,
-                    struct io_uring_sqe *sqe)
+void lm_ring_fix(struct lm_ring_lane *lane, struct lm_ring_socket *socket)
 {
-    if (socket->fixed == LM_RING_FIXED_UNKNOWN) {
-        bool fits = socket->base.slab.index < lane->fixed_count;
-        socket->fixed = fits && update_fixed(lane, socket, socket->base.fd) == 1 ? LM_RING_FIXED_YES
-                                                                                 : LM_RING_FIXED_NO;
-    }
-    if (socket->fixed == LM_RING_FIXED_YES) {
-        sqe->fd = (int)socket->base.slab.index;
-        sqe->flags |= IOSQE_FIXED_FILE;
-    }
+    socket->fixed_tried = true;
+    socket->fixed = socket->base.slab.index < lane->fixed_count &&
+                    update_fixed(lane, socket, socket->base.fd) == 1;
 }
 
 void lm_ring_forget_fixed(struct lm_ring_lane *lane, struct lm_ring_socket *socket)
 {
-    if (socket->fixed == LM_RING_FIXED_YES) {
+    if (socket->fixed && lane->fixed_count) {
         update_fixed(lane, socket, -1);
+    }
+}
+
+void lm_ring_forget_all_fixed(struct lm_ring_lane *lane)
+{
+    if (lane->fixed_count) {
+        count_register(lane, io_uring_unregister_files(&lane->ring));
+        lane->fixed_count = 0;
     }
 }
