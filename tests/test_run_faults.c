@@ -190,9 +190,15 @@ static void a_full_disk_stops_the_run_and_resume_goes_on(void **state)
         assert_said(&program, "the disk is full");
         resume_completes(25);
     }
-    umount("disk");
     assert_int_equal(code, 2);
     assert_true(kept > 0);
+}
+
+/* Whether the test passed or not: a mounted folder could not be removed. */
+static int leave_folder_with_disk(void **state)
+{
+    umount2("disk", MNT_DETACH);
+    return leave_folder(state);
 }
 
 static void limit_open_files(void)
@@ -465,7 +471,8 @@ int main(void)
         IN_FOLDER(a_killed_runner_takes_its_worker_along_and_resume_goes_on),
         IN_FOLDER(a_line_cut_short_by_a_kill_is_taken_again),
         IN_FOLDER(a_file_size_limit_stops_the_run_and_resume_goes_on),
-        IN_FOLDER(a_full_disk_stops_the_run_and_resume_goes_on),
+        cmocka_unit_test_setup_teardown(a_full_disk_stops_the_run_and_resume_goes_on, enter_folder,
+                                        leave_folder_with_disk),
         IN_FOLDER(few_open_files_are_enough_for_small_cases),
         IN_FOLDER(too_few_open_files_are_named_with_the_remedy),
         IN_FOLDER(a_worker_lifts_the_limit_of_open_files_as_far_as_it_may),
