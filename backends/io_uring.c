@@ -190,7 +190,14 @@ static int look(struct lm_ring_lane *lane)
         flags = IORING_ENTER_GETEVENTS;
     }
     if (lane->unsubmitted || flags) {
+        bool sends = lane->sends;
         result = lm_ring_enter(lane, 0, flags);
+        /* A receive that was armed before its data came is one turn late, and its chain stays so:
+         * a second chunk is in flight from then on. Fetching it now puts it back in step, at the
+         * price of one call (socket_throughput/bidirectional/262144: 72 against 98 us a chunk). */
+        if (sends && !result && lm_ring_flags(lane) & lane->work_flags) {
+            result = lm_ring_enter(lane, 0, IORING_ENTER_GETEVENTS);
+        }
     }
     take_all(lane);
     return result;

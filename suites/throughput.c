@@ -119,14 +119,18 @@ static void was_read(struct lm_op *op, int64_t result)
     read_next(direction);
 }
 
-static void start_direction(struct direction *direction)
+static void start_writer(struct direction *direction)
 {
     direction->writer.done = written;
+    lm_stage_chain_begin(direction->stage);
+    write_next(direction);
+}
+
+static void start_reader(struct direction *direction)
+{
     direction->reader.done = was_read;
     lm_stage_chain_begin(direction->stage);
-    lm_stage_chain_begin(direction->stage);
     direction->started_ns = lm_clock_ns();
-    write_next(direction);
     read_next(direction);
 }
 
@@ -154,6 +158,17 @@ static int open_pair(struct lm_stage *stage, uint32_t index, struct direction *d
     return error;
 }
 
+/* As two programs would: each end starts its writer, then its reader. */
+static void start_pair(struct direction *directions, uint32_t per_pair)
+{
+    start_writer(&directions[0]);
+    if (per_pair == 2) {
+        start_reader(&directions[1]);
+        start_writer(&directions[1]);
+    }
+    start_reader(&directions[0]);
+}
+
 static int run_throughput(const struct lm_case *which, const struct lm_case_setup *setup,
                           struct lm_case_result *result)
 {
@@ -175,8 +190,8 @@ static int run_throughput(const struct lm_case *which, const struct lm_case_setu
         error = open_pair(&stage, i, &directions[i * per_pair], block,
                           (char *)buffers + (size_t)i * per_pair * which->bytes);
     }
-    for (uint32_t i = 0; i < which->pairs * per_pair && !error; i++) {
-        start_direction(&directions[i]);
+    for (uint32_t i = 0; i < which->pairs && !error; i++) {
+        start_pair(&directions[i * per_pair], per_pair);
     }
     if (!error) {
         error = lm_stage_run(&stage);
