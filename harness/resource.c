@@ -16,6 +16,13 @@ static uint64_t timeval_ns(struct timeval time)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
 }
 
+/* ru_maxrss in the unit it has here; 0 when it can not be read. */
+static uint64_t peak_units(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss : 0;
+}
+
 #if defined(__linux__)
 
 /* A line such as "VmHWM:      1234 kB" of /proc/self/status, in bytes; 0 when it is not there. */
@@ -27,7 +34,7 @@ static uint64_t status_bytes(const char *status, const char *key)
 
 /* Not ru_maxrss: Linux carries that over execve, so a worker would report the peak of the runner it
  * was forked from (setmax_mm_hiwater_rss in fs/exec.c; tests/test_resource.c shows it). */
-static void memory_now(struct lm_resource *resource, const struct rusage *usage)
+void lm_resource_add_memory(struct lm_resource *resource)
 {
     char status[4096];
     ssize_t bytes = -1;
@@ -40,28 +47,28 @@ static void memory_now(struct lm_resource *resource, const struct rusage *usage)
     resource->rss_bytes = status_bytes(status, "\nVmRSS:");
     resource->rss_peak_bytes = status_bytes(status, "\nVmHWM:");
     if (resource->rss_peak_bytes == 0) {
-        resource->rss_peak_bytes = (uint64_t)usage->ru_maxrss * 1024u;
+        resource->rss_peak_bytes = peak_units() * 1024u;
     }
 }
 
 #elif defined(__APPLE__)
 
-static void memory_now(struct lm_resource *resource, const struct rusage *usage)
+void lm_resource_add_memory(struct lm_resource *resource)
 {
     struct mach_task_basic_info info;
     mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
     kern_return_t result =
         task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)&info, &count);
     resource->rss_bytes = result == KERN_SUCCESS ? info.resident_size : 0;
-    resource->rss_peak_bytes = (uint64_t)usage->ru_maxrss; /* bytes here, KiB elsewhere */
+    resource->rss_peak_bytes = peak_units(); /* bytes here, KiB elsewhere */
 }
 
 #else
 
-static void memory_now(struct lm_resource *resource, const struct rusage *usage)
+void lm_resource_add_memory(struct lm_resource *resource)
 {
     resource->rss_bytes = 0;
-    resource->rss_peak_bytes = (uint64_t)usage->ru_maxrss * 1024u;
+    resource->rss_peak_bytes = peak_units() * 1024u;
 }
 
 #endif
@@ -72,11 +79,12 @@ int lm_resource_snapshot(struct lm_resource *resource)
     if (getrusage(RUSAGE_SELF, &usage) != 0) {
         return -errno;
     }
-    resource->cpu_user_ns = timeval_ns(usage.ru_utime);
-    resource->cpu_system_ns = timeval_ns(usage.ru_stime);
-    resource->voluntary_switches = (uint64_t)usage.ru_nvcsw;
-    resource->involuntary_switches = (uint64_t)usage.ru_nivcsw;
-    memory_now(resource, &usage);
+    *resource = (struct lm_resource){
+        .cpu_user_ns = timeval_ns(usage.ru_utime),
+        .cpu_system_ns = timeval_ns(usage.ru_stime),
+        .voluntary_switches = (uint64_t)usage.ru_nvcsw,
+        .involuntary_switches = (uint64_t)usage.ru_nivcsw,
+    };
     return 0;
 }
 

@@ -29,6 +29,7 @@ static void observe_end(void *context)
 {
     struct observation *observation = context;
     int error = lm_resource_snapshot(&observation->end);
+    lm_resource_add_memory(&observation->end);
     observation->error = error != 0 ? error : observation->error;
 }
 
@@ -99,6 +100,13 @@ static const char *next_step(int error)
     }
 }
 
+static int fail_sample(struct lm_sample *sample, const char *reason)
+{
+    sample->status = LM_SAMPLE_FAILED;
+    sample->reason = strdup(reason);
+    return sample->reason != NULL ? 0 : -ENOMEM;
+}
+
 static int fill_sample(const struct lm_bench *bench, const struct observation *observation,
                        struct lm_sample *sample)
 {
@@ -108,9 +116,13 @@ static int fill_sample(const struct lm_bench *bench, const struct observation *o
         snprintf(text, sizeof(text), "%s%s",
                  bench->runs == 1 ? result->error : "Google Benchmark did not run the case once",
                  next_step(bench->error));
-        sample->status = LM_SAMPLE_FAILED;
-        sample->reason = strdup(text);
-        return sample->reason != NULL ? 0 : -ENOMEM;
+        return fail_sample(sample, text);
+    }
+    if (observation->error != 0) {
+        snprintf(text, sizeof(text),
+                 "the process can not read its CPU time: %s; allow getrusage here",
+                 strerror(-observation->error));
+        return fail_sample(sample, text);
     }
     sample->status = LM_SAMPLE_OK;
     sample->metric = result->metric;

@@ -27,6 +27,7 @@ static struct lm_resource snapshot(void)
 {
     struct lm_resource resource;
     assert_int_equal(lm_resource_snapshot(&resource), 0);
+    lm_resource_add_memory(&resource);
     return resource;
 }
 
@@ -137,6 +138,7 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--print-peak") == 0) {
         struct lm_resource resource;
         int error = lm_resource_snapshot(&resource);
+        lm_resource_add_memory(&resource);
         printf("%llu\n", (unsigned long long)resource.rss_peak_bytes);
         return error ? 1 : 0;
     }
