@@ -35,6 +35,12 @@ static struct stuck *open_stuck(struct contract *t)
     return stuck;
 }
 
+/* A late acknowledgement can make room in a TCP buffer that was full: then some bytes were sent. */
+#define EXPECT_CUT_OFF(step)                                                                       \
+    EXPECT((step)->test,                                                                           \
+           (step)->result == -ECANCELED || (!(step)->test->local && (step)->result > 0),           \
+           "%s completed with %lld", (step)->kind, (long long)(step)->result)
+
 static void close_stuck(struct step *step)
 {
     struct stuck *stuck = step->context;
@@ -54,7 +60,7 @@ static void closing_cancels_both_directions_later(struct contract *t)
     start_timer(&timer, 2 * MILLISECOND_NS);
     RUN_LOOP(t);
     EXPECT_RESULT(&stuck->recv, -ECANCELED);
-    EXPECT_RESULT(&stuck->send, -ECANCELED);
+    EXPECT_CUT_OFF(&stuck->send);
 }
 
 static void closing_before_the_first_run_cancels(struct contract *t)
@@ -66,7 +72,7 @@ static void closing_before_the_first_run_cancels(struct contract *t)
     close_socket(t, stuck->socket);
     RUN_LOOP(t);
     EXPECT_RESULT(&stuck->recv, -ECANCELED);
-    EXPECT_RESULT(&stuck->send, -ECANCELED);
+    EXPECT_CUT_OFF(&stuck->send);
 }
 
 static void close_own_socket(struct step *step)
@@ -85,10 +91,7 @@ static void closing_in_a_completion_of_the_same_socket_cancels_the_rest(struct c
     raw_send(t, stuck->peer, 10, 1, 0);
     RUN_LOOP(t);
     EXPECT_RESULT(&stuck->recv, 10);
-    /* The peer's segment may have acknowledged some of what filled the buffer: then there is room.
-     */
-    EXPECT(t, stuck->send.result == -ECANCELED || (!t->local && stuck->send.result > 0),
-           "send completed with %lld", (long long)stuck->send.result);
+    EXPECT_CUT_OFF(&stuck->send);
 }
 
 static void closing_a_listener_cancels_its_accept(struct contract *t)
@@ -339,7 +342,7 @@ static void cancelling_one_direction_leaves_the_other(struct contract *t)
     start_timer(&timer, 2 * MILLISECOND_NS);
     RUN_LOOP(t);
     EXPECT_RESULT(&stuck->recv, -ECANCELED);
-    EXPECT_RESULT(&stuck->send, -ECANCELED);
+    EXPECT_CUT_OFF(&stuck->send);
 }
 
 static void cancel_send_late(struct step *step)
@@ -365,7 +368,7 @@ static void a_send_that_waits_can_be_cancelled(struct contract *t)
     stuck->send.then = send_to_receiver; /* the receive goes on */
     start_timer(&timer, 2 * MILLISECOND_NS);
     RUN_LOOP(t);
-    EXPECT_RESULT(&stuck->send, -ECANCELED);
+    EXPECT_CUT_OFF(&stuck->send);
     EXPECT_RESULT(&stuck->recv, 6);
 }
 
@@ -468,7 +471,7 @@ static void cancelling_and_closing_at_once_completes_once(struct contract *t)
     start_timer(&timer, 2 * MILLISECOND_NS);
     RUN_LOOP(t);
     EXPECT_RESULT(&stuck->recv, -ECANCELED);
-    EXPECT_RESULT(&stuck->send, -ECANCELED);
+    EXPECT_CUT_OFF(&stuck->send);
     EXPECT(t, stuck->recv.completions == 1 && stuck->send.completions == 1, "more completions");
 }
 
