@@ -3,8 +3,8 @@
  * A loop is one lane per thread. A lane owns the sockets and operations that live on it and is the
  * only one to touch them; other threads hand it work through its inbox, with at most one wake-up.
  * What differs between backends (how queued operations are tried, how the lane waits) is an engine:
- * readiness.c is the one for epoll, poll, kqueue and spin, io_uring.c has its own. The reactor does
- * not use this file: its design is Asio's.
+ * readiness.c is the one for epoll, poll and spin, io_uring.c has its own. The reactor does not use
+ * this file: its design is Asio's.
  *
  * Not for: anything a backend author outside this tree needs; that is backend.h.
  */

@@ -18,14 +18,15 @@ struct lm_ready_lane;
 struct lm_ready_socket;
 
 struct lm_poller {
-    /* Makes what the lane needs; 0 or a negative errno. Optional, as close is. */
+    /* Makes what the lane needs, in zeroed memory; 0 or a negative errno, after which close is not
+     * called. Optional, as close is. */
     int (*open)(struct lm_ready_lane *lane);
     void (*close)(struct lm_ready_lane *lane);
     /* An operation of the socket would block (base.in or base.out, state PARKED): arrange for
-     * lm_ready_event. NULL: the poller has no readiness API, the operation is tried again next
-     * turn. */
+     * lm_ready_event. A negative errno ends the operation with it. NULL: the poller has no
+     * readiness API, the operation is tried again next turn. */
     int (*arm)(struct lm_ready_lane *lane, struct lm_ready_socket *socket, struct lm_op *op);
-    /* An operation that was armed has ended. Optional. */
+    /* An operation that was given to arm has ended, also when arm refused it. Optional. */
     void (*disarm)(struct lm_ready_lane *lane, struct lm_ready_socket *socket);
     /* Waits at most timeout_ns (-1: no limit) and reports through lm_ready_event. 0 or -errno. */
     int (*wait)(struct lm_ready_lane *lane, int64_t timeout_ns);
@@ -90,14 +91,16 @@ struct lm_ready_socket {
     uint32_t slot;    /* the poller's: place in its set */
 };
 
-/* Tells that a socket may be readable or writable now: tries the parked operations. */
+/* Tells that a socket may be readable or writable now: tries the parked operations. What still
+ * would block stays parked and armed. Calls disarm of this socket only, and no `done`. */
 void lm_ready_event(struct lm_ready_lane *lane, struct lm_ready_socket *socket, bool in, bool out);
 
 /* Fills the settings shared by all backends of this layer; for lane_open of their engines. */
 int lm_ready_lane_open(struct lm_ready_lane *lane, const struct lm_poller *poller,
                        const struct lm_loop_config *config, uint64_t spin_us);
 
-/* The rest of the engine. */
+/* The rest of the engine. LM_READY_ENGINE sets every member but lane_open; an engine with a larger
+ * lane or socket structure of its own writes the members out instead. */
 void lm_ready_lane_close(struct lm_lane *lane);
 void lm_ready_start(struct lm_lane *lane, struct lm_op *op);
 void lm_ready_cancel(struct lm_lane *lane, struct lm_op *op);
