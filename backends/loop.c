@@ -220,6 +220,31 @@ void lm_lane_woke(struct lm_lane *lane)
     }
 }
 
+static inline bool is_stopped(struct lm_loop *loop)
+{
+    return atomic_load_explicit(&loop->stopped, memory_order_relaxed);
+}
+
+bool lm_lane_spin(struct lm_lane *lane, int (*look)(struct lm_lane *lane), uint64_t spin_ns,
+                  int64_t *timeout_ns, int *result)
+{
+    uint64_t begin_ns = lm_clock_ns(), spent_ns = 0;
+    uint64_t timeout_left_ns = *timeout_ns < 0 ? UINT64_MAX : (uint64_t)*timeout_ns;
+    uint64_t limit_ns = timeout_left_ns < spin_ns ? timeout_left_ns : spin_ns;
+    do {
+        *result = look(lane);
+        if (*result || lane->ready.first || is_stopped(lane->loop) ||
+            atomic_load_explicit(&lane->inbox, memory_order_relaxed)) {
+            return true;
+        }
+        spent_ns = lm_clock_ns() - begin_ns;
+    } while (spent_ns < limit_ns);
+    if (*timeout_ns >= 0) {
+        *timeout_ns = spent_ns < timeout_left_ns ? (int64_t)(timeout_left_ns - spent_ns) : 0;
+    }
+    return *timeout_ns == 0;
+}
+
 /* --- running
  * -------------------------------------------------------------------------------------- */
 
@@ -265,11 +290,6 @@ static int64_t lane_timeout_ns(struct lm_lane *lane)
         }
     }
     return lane->ready.first ? 0 : -1;
-}
-
-static inline bool is_stopped(struct lm_loop *loop)
-{
-    return atomic_load_explicit(&loop->stopped, memory_order_relaxed);
 }
 
 static int lane_run(struct lm_lane *lane)

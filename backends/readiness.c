@@ -6,8 +6,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "backends/clock.h"
-
 /* Operations that may end between two looks at the operating system while others are parked.
  * Looking after each cost 17 % of a round trip, after every 16 nothing measurable (PERF.md, 3). */
 #define POLL_EVERY 16u
@@ -312,18 +310,10 @@ void lm_ready_close(struct lm_lane *base, struct lm_base *socket)
     lm_slab_give(&base->sockets, socket);
 }
 
-/* Looks without sleeping for as long as the spin_us setting says. True when something came. */
-static bool look_before_sleep(struct lm_ready_lane *lane, int *result)
+static int look(struct lm_lane *base)
 {
-    uint64_t until_ns = lm_clock_ns() + lane->spin_ns;
-    do {
-        *result = lane->poller->wait(lane, 0);
-        if (*result || lane->lane.ready.first ||
-            atomic_load_explicit(&lane->lane.inbox, memory_order_relaxed)) {
-            return true;
-        }
-    } while (lm_clock_ns() < until_ns);
-    return false;
+    struct lm_ready_lane *lane = (struct lm_ready_lane *)base;
+    return lane->poller->wait(lane, 0);
 }
 
 int lm_ready_turn(struct lm_lane *base, int64_t timeout_ns)
@@ -339,9 +329,9 @@ int lm_ready_turn(struct lm_lane *base, int64_t timeout_ns)
             return 0;
         }
         lane->since_poll = lane->turns = 0;
-        return lane->poller->wait(lane, 0);
+        return look(base);
     }
-    if (lane->spin_ns && look_before_sleep(lane, &result)) {
+    if (lane->spin_ns && lm_lane_spin(base, look, lane->spin_ns, &timeout_ns, &result)) {
         return result;
     }
     if (!lm_lane_may_sleep(base)) {
