@@ -101,6 +101,29 @@ static void report_figures(struct lm_gbench_state *state, const struct lm_bench 
     lm_gbench_counter(state, "cpu_ns_per_op", (double)bench->cpu_used_ns / operations);
 }
 
+/* Adds what a person can do about a failure whose cause is a limit of this machine. */
+static void add_next_step(int error, struct lm_case_result *result)
+{
+    const char *step = "";
+    switch (error) {
+    case -EMFILE:
+        step = "; raise the limit of open files: ulimit -n 4096";
+        break;
+    case -ENOBUFS:
+    case -ENOMEM:
+        step = "; free memory, or raise the limit of locked memory: ulimit -l unlimited";
+        break;
+    case -EADDRINUSE:
+    case -EADDRNOTAVAIL:
+        step = "; wait a minute for the ports of closed connections to be free again: ss -s";
+        break;
+    default:
+        break;
+    }
+    size_t used = strlen(result->error);
+    snprintf(result->error + used, sizeof(result->error) - used, "%s", step);
+}
+
 static void run_case(struct lm_gbench_state *state, void *argument)
 {
     struct lm_bench *bench = argument;
@@ -125,7 +148,6 @@ static void run_case(struct lm_gbench_state *state, void *argument)
     bench->runs++;
     begin_run(state);
     int error = lm_case_run(bench->which, &setup, result);
-    bench->error = error;
     if (error == 0 && result->error[0] == '\0' && result->operations == 0) {
         snprintf(result->error, sizeof(result->error),
                  "no operation ended within the measured %.3g s; give it a longer duration",
@@ -136,6 +158,7 @@ static void run_case(struct lm_gbench_state *state, void *argument)
     }
     if (result->error[0] != '\0') {
         bench->failures++;
+        add_next_step(error, result);
         lm_gbench_fail(state, result->error);
         return;
     }

@@ -25,7 +25,6 @@ struct lm_bench {
 
     /* Filled by the run. */
     uint32_t runs, failures; /* repetitions that were run; those of them that failed */
-    int error;               /* of the latest: 0, or a negative errno beside result->error */
     uint64_t iterations;     /* that Google Benchmark was told of; of the first repetition */
     uint64_t cpu_begin_ns, cpu_used_ns; /* CPU time of the process; used in the measured phase */
     struct lm_gbench_state *state;

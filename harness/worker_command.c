@@ -86,20 +86,6 @@ static void take_resources(const struct observation *observation, struct lm_samp
     sample->involuntary_switches = used.involuntary_switches;
 }
 
-/* What a person can do about a failure that has a known cause in this machine's limits. */
-static const char *next_step(int error)
-{
-    switch (error) {
-    case -EMFILE:
-        return "; raise the limit of open files: ulimit -n 4096";
-    case -ENOBUFS:
-    case -ENOMEM:
-        return "; free memory, or raise the limit of locked memory: ulimit -l unlimited";
-    default:
-        return "";
-    }
-}
-
 static int fail_sample(struct lm_sample *sample, const char *reason)
 {
     sample->status = LM_SAMPLE_FAILED;
@@ -113,10 +99,8 @@ static int fill_sample(const struct lm_bench *bench, const struct observation *o
     const struct lm_case_result *result = bench->result;
     char text[512];
     if (bench->runs != 1 || bench->failures > 0) {
-        snprintf(text, sizeof(text), "%s%s",
-                 bench->runs == 1 ? result->error : "Google Benchmark did not run the case once",
-                 next_step(bench->error));
-        return fail_sample(sample, text);
+        return fail_sample(sample, bench->runs == 1 ? result->error
+                                                    : "Google Benchmark did not run the case once");
     }
     if (observation->error != 0) {
         snprintf(text, sizeof(text),

@@ -159,9 +159,8 @@ int lm_stage_connect(struct lm_stage *stage, uint32_t index, struct lm_pair *pai
 {
     int error = lm_connected_pair(stage->which->local, pair->fds);
     if (error) {
-        lm_stage_fail(stage, "connection %u of %u could not be made: %s%s", index + 1,
-                      stage->which->pairs, strerror(-error),
-                      error == -EMFILE ? "; raise `ulimit -n`" : "");
+        lm_stage_fail(stage, "connection %u of %u could not be made: %s", index + 1,
+                      stage->which->pairs, strerror(-error));
         return error;
     }
     for (uint32_t end = 0; end < 2; end++) {
