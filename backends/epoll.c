@@ -116,7 +116,8 @@ static int epoll_lane_open(struct lm_lane *lane, const struct lm_loop_config *co
                               config->options[OPTION_SPIN_US]);
 }
 
-static const struct lm_engine epoll_engine = {LM_READY_ENGINE, .lane_open = epoll_lane_open};
+static const struct lm_engine epoll_engine = {LM_READY_ENGINE(struct lm_ready_lane),
+                                              .lane_open = epoll_lane_open};
 
 static int epoll_available(const uint64_t *options, char *why, size_t why_bytes)
 {

@@ -149,7 +149,8 @@ static int poll_lane_open(struct lm_lane *lane, const struct lm_loop_config *con
                               config->options[OPTION_SPIN_US]);
 }
 
-static const struct lm_engine poll_engine = {LM_READY_ENGINE, .lane_open = poll_lane_open};
+static const struct lm_engine poll_engine = {LM_READY_ENGINE(struct lm_ready_lane),
+                                             .lane_open = poll_lane_open};
 
 static int poll_available(const uint64_t *options, char *why, size_t why_bytes)
 {

@@ -99,8 +99,8 @@ void lm_ready_event(struct lm_ready_lane *lane, struct lm_ready_socket *socket, 
 int lm_ready_lane_open(struct lm_ready_lane *lane, const struct lm_poller *poller,
                        const struct lm_loop_config *config, uint64_t spin_us);
 
-/* The rest of the engine. LM_READY_ENGINE sets every member but lane_open; an engine with a larger
- * lane or socket structure of its own writes the members out instead. */
+/* The rest of the engine. LM_READY_ENGINE(type) sets every member but lane_open; `type` is struct
+ * lm_ready_lane, or a structure that begins with it. */
 void lm_ready_lane_close(struct lm_lane *lane);
 void lm_ready_start(struct lm_lane *lane, struct lm_op *op);
 void lm_ready_cancel(struct lm_lane *lane, struct lm_op *op);
@@ -108,8 +108,8 @@ void lm_ready_close(struct lm_lane *lane, struct lm_base *socket);
 int lm_ready_turn(struct lm_lane *lane, int64_t timeout_ns);
 void lm_ready_wake(struct lm_lane *lane);
 
-#define LM_READY_ENGINE                                                                            \
-    .lane_bytes = sizeof(struct lm_ready_lane), .socket_bytes = sizeof(struct lm_ready_socket),    \
+#define LM_READY_ENGINE(lane_type)                                                                 \
+    .lane_bytes = sizeof(lane_type), .socket_bytes = sizeof(struct lm_ready_socket),               \
     .lane_close = lm_ready_lane_close, .start = lm_ready_start, .cancel = lm_ready_cancel,         \
     .close = lm_ready_close, .turn = lm_ready_turn, .wake = lm_ready_wake
 

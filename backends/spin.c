@@ -18,7 +18,8 @@ static int spin_lane_open(struct lm_lane *lane, const struct lm_loop_config *con
     return lm_ready_lane_open((struct lm_ready_lane *)lane, &spin_poller, config, 0);
 }
 
-static const struct lm_engine spin_engine = {LM_READY_ENGINE, .lane_open = spin_lane_open};
+static const struct lm_engine spin_engine = {LM_READY_ENGINE(struct lm_ready_lane),
+                                             .lane_open = spin_lane_open};
 
 static int spin_available(const uint64_t *options, char *why, size_t why_bytes)
 {
