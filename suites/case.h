@@ -81,10 +81,12 @@ struct lm_case_result {
     char error[256];            /* empty when all is well, else what went wrong, for a person */
     uint64_t elapsed_ns;        /* measured phase */
     uint64_t operations, bytes; /* in the measured phase; bytes as the receivers counted them */
-    uint64_t drained_operations, drained_bytes; /* after it */
-    double metric;                              /* in the case's unit */
-    struct lm_histogram latency;                /* one value per operation of the measured phase */
-    struct lm_counters counters;                /* of the measured phase, all loops */
+    /* When duration_ns was over. Part of the figures above in a case whose measured phase lasts
+     * until the last byte has arrived (LM_METRIC_BYTES_PER_S), else of none. */
+    uint64_t drained_operations, drained_bytes;
+    double metric;               /* in the case's unit */
+    struct lm_histogram latency; /* one value per operation of the measured phase */
+    struct lm_counters counters; /* of the measured phase, all loops */
 };
 
 /* Reason why the case can not run on this backend, or NULL when it can. */
