@@ -1,7 +1,6 @@
 #include "backends/readiness.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 #ifndef LM_BENCH_H
 #define LM_BENCH_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "backends/registry.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/nearest.h"
 #include "harness/arguments.h"
 #include "harness/bench.h"
 #include "harness/commands.h"

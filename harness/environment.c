@@ -1,6 +1,5 @@
 #include "harness/environment.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>

@@ -13,7 +13,7 @@
 #include "harness/environment.h"
 #include "harness/results_json.h"
 #include "harness/results_read.h"
-#include "harness/text.h"
+#include "harness/write_all.h"
 
 struct lm_results_writer {
     char *path;
@@ -108,21 +108,6 @@ static int cut_back(struct lm_results_writer *writer)
     return writer->torn ? -errno : 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t written = write(fd, bytes, count);
-        if (written < 0 && errno != EINTR) {
-            return -errno;
-        }
-        if (written > 0) {
-            bytes += written;
-            count -= (size_t)written;
-        }
-    }
-    return 0;
-}
-
 /* Why no more fits, in the words people use. */
 static const char *cause(int error)
 {
@@ -161,7 +146,7 @@ static int append(struct lm_results_writer *writer, const json_t *record, struct
     line[bytes] = '\n'; /* in place of the NUL: the line and its end are one write */
     int result = bytes > LM_RESULTS_LINE_BYTES ? -EMSGSIZE : writer->torn ? cut_back(writer) : 0;
     if (result == 0) {
-        result = write_all(writer->fd, line, bytes + 1);
+        result = lm_write_all(writer->fd, line, bytes + 1);
         if (result != 0) {
             cut_back(writer);
         } else {

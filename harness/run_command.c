@@ -1,6 +1,5 @@
 /* `loopmark run`: from the command line to a results file and its comparison. */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "harness/worker.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +14,7 @@
 #include "harness/process.h"
 #include "harness/results_json.h"
 #include "harness/text.h"
+#include "harness/write_all.h"
 
 /* Most lines of a worker's last words that are kept in a reason. */
 #define LAST_LINES 3
@@ -213,29 +213,13 @@ int lm_worker_begin(int argc, char **argv, struct lm_worker_request *request)
     return error;
 }
 
-/* Writes all of it; a pipe takes it in pieces. */
-static int write_all(int fd, const char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t wrote = write(fd, bytes, count);
-        if (wrote < 0 && errno != EINTR) {
-            return -errno;
-        }
-        if (wrote > 0) {
-            bytes += wrote;
-            count -= (size_t)wrote;
-        }
-    }
-    return 0;
-}
-
 int lm_worker_answer(const struct lm_worker_request *request, const struct lm_sample *sample)
 {
     struct exchange exchange;
     make_exchange(request, &exchange);
     json_t *record = lm_sample_to_json(&exchange.run, sample);
     char *text = record != NULL ? json_dumps(record, JSON_COMPACT) : NULL;
-    int error = text != NULL ? write_all(LM_PROCESS_RESULT_FD, text, strlen(text)) : -ENOMEM;
+    int error = text != NULL ? lm_write_all(LM_PROCESS_RESULT_FD, text, strlen(text)) : -ENOMEM;
     free(text);
     json_decref(record);
     return error;

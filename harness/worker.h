@@ -7,7 +7,6 @@
 #ifndef LM_WORKER_H
 #define LM_WORKER_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "harness/results.h"

@@ -1,6 +1,5 @@
 /* The terminal form of a comparison. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,13 +2,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/environment.h"
 #include "report/comparison_build.h"
-#include "report/policy.h"
 #include "report/wording.h"
 
 void lm_groups_free(struct lm_groups *groups)

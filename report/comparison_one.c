@@ -1,8 +1,6 @@
 /* A comparison from one results file: each backend against the baseline. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/comparison.h"
 #include "report/comparison_build.h"

@@ -1,6 +1,5 @@
 #include "report/policy.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 const struct lm_policy lm_policy = {
