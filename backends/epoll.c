@@ -1,6 +1,6 @@
 /* epoll - edge-triggered, and armed only when something blocks: a socket whose operations always
  * succeed is never registered, because a registered one pays a wake-up callback per segment
- * (unix pingpong +14 %, PERF.md, rule 3). */
+ * (AF_UNIX round trip +14 %). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /* Operations that may end between two looks at the operating system while others are parked.
- * Looking after each cost 17 % of a round trip, after every 16 nothing measurable (PERF.md, 3). */
+ * Looking after each cost 17 % of a round trip, after every 16 nothing measurable. */
 #define POLL_EVERY 16u
 
 const char *const lm_order_choices[] = {"two_phase", "eager", NULL};
@@ -87,7 +87,7 @@ static int64_t try_connect(struct lm_ready_lane *lane, struct lm_ready_socket *s
         }
     }
     /* On loopback the connection exists by now, so asking again at once saves arming, a wait and
-     * the question how it went (PERF.md, rule 4). */
+     * the question how it went. */
     int64_t result = call_connect(lane, socket, work);
     if (result == -EALREADY || result == -EINPROGRESS) {
         return -EAGAIN;

@@ -6,8 +6,8 @@
 
 struct lm_transfer;
 
-/* result: 0 when all bytes have moved; -EPIPE when the stream ended first (result->moved says how
- * many bytes came before); else a negative errno. */
+/* result: 0 when all bytes have moved; -EPIPE when the stream ended first (transfer->moved_bytes
+ * says how many bytes came before); else a negative errno. */
 typedef void lm_transfer_fn(struct lm_transfer *transfer, int64_t result);
 
 /* One direction of one socket. Owned by the caller, at one address while a transfer is under way.
