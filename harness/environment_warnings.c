@@ -152,9 +152,12 @@ static void warn_limits(struct warning *warning)
     const json_t *ports = member(warning, "network", "local_port_range");
     json_int_t first = json_integer_value(json_array_get(ports, 0));
     json_int_t last = json_integer_value(json_array_get(ports, 1));
-    if (is_below(warning, "limits", "nofile_soft", enough_descriptors)) {
-        warn(warning, "only %g open files are allowed, wide cases will fail: ulimit -n %g",
-             json_number_value(member(warning, "limits", "nofile_soft")), enough_descriptors);
+    /* The hard one: a worker raises its soft limit to that by itself. */
+    if (is_below(warning, "limits", "nofile_hard", enough_descriptors)) {
+        warn(warning,
+             "only %g open files are allowed, wide cases will fail: raise the hard limit, "
+             "as root by ulimit -n %g",
+             json_number_value(member(warning, "limits", "nofile_hard")), enough_descriptors);
     }
     if (is_below(warning, "network", "somaxconn", enough_backlog)) {
         warn(warning,

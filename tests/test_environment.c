@@ -507,7 +507,7 @@ static void a_quiet_machine_gives_no_warning(void **state)
     assert_warning("{'load':[0.1,0.1,0.1],'cpu':{'threads':8,'governor':'performance',"
                    "'turbo':false},'os':{'clock_source':'tsc','io_uring_disabled':0},"
                    "'virtualisation':{'hypervisor':false,'wsl':false},"
-                   "'limits':{'nofile_soft':'unlimited'},"
+                   "'limits':{'nofile_soft':64,'nofile_hard':'unlimited'},"
                    "'network':{'somaxconn':4096,'local_port_range':[32768,60999]},"
                    "'build':{'type':'Release','dirty':false}}",
                    NULL);
@@ -517,9 +517,10 @@ static void a_machine_of_which_nothing_is_known_gives_no_warning(void **state)
 {
     (void)state;
     assert_warning("{}", NULL);
-    assert_warning("{'load':null,'cpu':{'threads':null,'governor':null,'turbo':null,'limit':null},"
-                   "'limits':{'nofile_soft':null},'network':{'local_port_range':null}}",
-                   NULL);
+    assert_warning(
+        "{'load':null,'cpu':{'threads':null,'governor':null,'turbo':null,'limit':null},"
+        "'limits':{'nofile_soft':null,'nofile_hard':null},'network':{'local_port_range':null}}",
+        NULL);
     assert_warning("{'load':'x','cpu':[],'limits':3,'network':{'local_port_range':['a']}}", NULL);
 }
 
@@ -541,8 +542,8 @@ static void each_spoiler_is_named_with_its_remedy(void **state)
     assert_warning("{'load':[2.5,0,0],'cpu':{'threads':2}}", "load average 2.50 on 2 CPUs");
     assert_warning("{'os':{'clock_source':'hpet'}}", "clock source hpet needs a system call");
     assert_warning("{'os':{'io_uring_disabled':2}}", "sysctl kernel.io_uring_disabled=0");
-    assert_warning("{'limits':{'nofile_soft':64}}", "only 64 open files are allowed, wide cases "
-                                                    "will fail: ulimit -n 1024");
+    assert_warning("{'limits':{'nofile_hard':64}}", "only 64 open files are allowed, wide cases "
+                                                    "will fail: raise the hard limit");
     assert_warning("{'network':{'somaxconn':16}}", "a listen queue of 16 is too short");
     assert_warning("{'network':{'local_port_range':[50000,50999]}}", "only 1000 local ports");
 }
