@@ -351,6 +351,10 @@ int lm_loop_run(struct lm_loop *loop)
     struct lm_lane *outer = current_lane;
     current_lane = lane;
     result = lane_run(lane);
+    if (result && loop->shared) {
+        lm_loop_stop(
+            loop); /* what lives on this lane never ends, so the others would wait for it */
+    }
     if (loop->engine->lane_leave) {
         loop->engine->lane_leave(lane);
     }
