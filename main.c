@@ -4,6 +4,7 @@
 
 #include "backends/nearest.h"
 #include "harness/commands.h"
+#include "harness/standard_streams.h"
 #include "lm_config.h"
 #include "report/report.h"
 
@@ -68,7 +69,7 @@ static int refuse_unknown(const char *name)
     return LM_EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "--help";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
@@ -85,4 +86,16 @@ int main(int argc, char **argv)
         }
     }
     return refuse_unknown(name);
+}
+
+int main(int argc, char **argv)
+{
+    int error = lm_standard_streams_hold();
+    if (error != 0) {
+        fprintf(stderr,
+                "loopmark: a closed standard stream has no stand-in: /dev/null: %s; open it\n",
+                strerror(-error));
+        return LM_EXIT_USAGE;
+    }
+    return lm_standard_streams_end(run_command(argc, argv));
 }

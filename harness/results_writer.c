@@ -19,7 +19,6 @@ struct lm_results_writer {
     char *path;
     const struct lm_run *run;
     int fd;
-    bool regular;      /* a file that can be cut back; else a device */
     bool torn;         /* a failed write could not be cut back yet */
     off_t whole_bytes; /* length of the whole lines */
     size_t sample_count;
@@ -85,12 +84,19 @@ static int open_writer(const char *path, int flags, struct lm_results_writer **o
         result = -errno;
         fail(sink, result, "%s: can not be opened for writing: %s; choose another %s", path,
              strerror(-result), flags & O_CREAT ? "--out" : "file");
+    } else if (!S_ISREG(status.st_mode)) {
+        /* A pipe would be waited for when the run reads its results back, and none can be resumed.
+         */
+        result =
+            fail(sink, -EINVAL,
+                 "%s: is not a regular file, so results could not be read back from it; choose "
+                 "another %s",
+                 path, flags & O_CREAT ? "--out" : "file");
     } else {
-        writer->regular = S_ISREG(status.st_mode);
         result = lock(writer, sink);
     }
     /* Only now: whoever held the lock until now may have written. */
-    if (result == 0 && fstat(writer->fd, &status) == 0 && writer->regular) {
+    if (result == 0 && fstat(writer->fd, &status) == 0) {
         writer->whole_bytes = status.st_size;
     }
     if (result != 0) {
@@ -104,7 +110,7 @@ static int open_writer(const char *path, int flags, struct lm_results_writer **o
 /* Takes what a failed write left off the file. */
 static int cut_back(struct lm_results_writer *writer)
 {
-    writer->torn = writer->regular && ftruncate(writer->fd, writer->whole_bytes) != 0;
+    writer->torn = ftruncate(writer->fd, writer->whole_bytes) != 0;
     return writer->torn ? -errno : 0;
 }
 
@@ -315,7 +321,7 @@ int lm_results_writer_close(struct lm_results_writer *writer, char *error, size_
 {
     int result = 0;
     if (writer) {
-        if (writer->regular && fsync(writer->fd) != 0) {
+        if (fsync(writer->fd) != 0) {
             result = -errno;
         }
         if (close(writer->fd) != 0 && result == 0) {

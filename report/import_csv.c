@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "report/escape.h"
 
@@ -376,6 +377,10 @@ bool lm_import_csv_recognise(const char *path)
      * refused by name. */
     static const char beginning[] = "family,";
     char head[32] = "";
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return false;
+    }
     FILE *in = fopen(path, "r");
     if (in == NULL) {
         return false;

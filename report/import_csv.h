@@ -47,7 +47,8 @@ struct lm_import {
     size_t baseline; /* into implementations; SIZE_MAX when no row says baseline */
 };
 
-/* Whether a file's first line says that it is such a table. False also when it can not be read. */
+/* Whether a file's first line says that it is such a table. False also when it can not be read, and
+ * for a pipe: what was read from one is gone, and results files come through pipes. */
 bool lm_import_csv_recognise(const char *path);
 
 /* Reads a table from a stream; `name` stands for it in messages. 0, -EBADMSG (something is wrong in

@@ -202,6 +202,28 @@ static void bench_shows_what_measuring_costs(void **state)
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
+static void full_standard_output(void)
+{
+    int fd = open("/dev/full", O_WRONLY);
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+        _exit(125);
+    }
+}
+
+static void what_can_not_be_printed_is_an_error(void **state)
+{
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) {
+        skip();
+    }
+    const char *const words[] = {"list", "--help", "--version"};
+    for (size_t i = 0; i < 3; i++) {
+        PROGRAM_RUN(&program, full_standard_output, LM_PROGRAM, words[i]);
+        assert_code(&program, 2);
+        assert_said(&program, "loopmark: standard output can not be written");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +236,7 @@ int main(void)
         cmocka_unit_test(list_as_json_holds_the_same),
         cmocka_unit_test(list_shows_the_cases_that_match),
         cmocka_unit_test(list_refuses_a_glob_that_matches_nothing),
+        cmocka_unit_test(what_can_not_be_printed_is_an_error),
         IN_FOLDER(bench_reports_json_as_google_benchmark_does),
         IN_FOLDER(bench_lists_each_case_on_each_backend),
         IN_FOLDER(an_error_of_a_case_is_an_error_in_bench),

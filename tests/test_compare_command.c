@@ -218,6 +218,13 @@ static void a_full_disk_is_an_error(void **state)
     check("calm.jsonl >&-", 2, "", "could not be written to standard output: Bad file descriptor");
 }
 
+static void results_come_through_a_pipe_too(void **state)
+{
+    (void)state;
+    check("--help | true; cat calm.jsonl | '" LM_PROGRAM "' compare /dev/stdin", 0,
+          "epoll  1 faster", "");
+}
+
 static void a_closed_pipe_is_an_error_and_no_signal(void **state)
 {
     (void)state;
@@ -310,6 +317,7 @@ int main(void)
         cmocka_unit_test(wrong_use_is_one_line_that_says_what_to_do),
         cmocka_unit_test(help_comes_with_examples_and_exit_codes),
         cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(results_come_through_a_pipe_too),
         cmocka_unit_test(a_closed_pipe_is_an_error_and_no_signal),
         cmocka_unit_test(a_files_control_characters_do_not_reach_the_terminal_in_messages),
         cmocka_unit_test(the_same_file_gives_the_same_bytes),

@@ -453,6 +453,37 @@ static void a_comparison_that_can_not_be_printed_leaves_the_results(void **state
     assert_int_equal(samples_kept(true), 1);
 }
 
+static void close_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        close(fd);
+    }
+}
+
+/* The results file must not become the new standard error. */
+static void with_all_standard_streams_closed_no_message_lands_in_the_results(void **state)
+{
+    (void)state;
+    PROGRAM_RUN(&program, close_standard_streams, LM_FAULTY_PROGRAM, "run", "--baseline", "works",
+                "--backend", "works,crash", CASE, SHORT, "--iterations", "1", "--out", "out.jsonl");
+    assert_code(&program, 2);
+    assert_int_equal(samples_kept(true), 2);
+}
+
+/* It would be read back for the comparison, which on a pipe waits for ever. */
+static void a_pipe_is_refused_as_a_results_file(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo("pipe", 0666), 0);
+    PROGRAM_RUN(&program, NULL, LM_FAULTY_PROGRAM, "run", "--backend", "works", "--baseline",
+                "works", CASE, SHORT, "--out", "pipe");
+    assert_code(&program, 2);
+    assert_said(&program, "pipe: is not a regular file");
+    PROGRAM_RUN(&program, NULL, LM_FAULTY_PROGRAM, "run", "--resume", "pipe");
+    assert_code(&program, 2);
+    assert_said(&program, "pipe: is not a regular file");
+}
+
 static void resuming_what_is_no_results_file_is_refused(void **state)
 {
     (void)state;
@@ -489,6 +520,8 @@ int main(void)
         IN_FOLDER(options_that_contradict_a_resumed_run_are_refused),
         IN_FOLDER(a_complete_run_is_not_resumed),
         IN_FOLDER(a_comparison_that_can_not_be_printed_leaves_the_results),
+        IN_FOLDER(with_all_standard_streams_closed_no_message_lands_in_the_results),
+        IN_FOLDER(a_pipe_is_refused_as_a_results_file),
         IN_FOLDER(resuming_what_is_no_results_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
