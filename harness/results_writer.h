@@ -23,9 +23,10 @@
 
 struct lm_results_writer;
 
-/* Starts a results file with the run record. An empty file or a device that is there is used, a
+/* Starts a results file with the run record. An empty file that is there is used, a
  * file with contents is refused (-EEXIST). -EWOULDBLOCK when another process writes the file;
- * -EINVAL when `run` is not a legal record. *run is used until the writer is closed. */
+ * -EINVAL when it is a pipe or a device, or `run` is not a legal record. *run is used until the
+ * writer is closed. */
 int lm_results_writer_create(const char *path, const struct lm_run *run,
                              struct lm_results_writer **writer, char *error, size_t error_bytes);
 
