@@ -273,8 +273,10 @@ struct lap {
 static void start_lap(struct lap *lap)
 {
     struct contract *t = lap->meeting.accept.test;
+    int fd = raw_socket(t);
     lap->meeting.server = NULL;
-    lap->meeting.client = open_socket(t, raw_socket(t));
+    reset_on_close(fd);
+    lap->meeting.client = open_socket(t, fd);
     if (lap->meeting.client) {
         start_connect(&lap->meeting.connect, lap->meeting.client, address_of(&lap->meeting.address),
                       lap->meeting.address.bytes);

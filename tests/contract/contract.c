@@ -320,11 +320,9 @@ void contract_loop(struct contract *t)
 
 void contract_breathe(struct contract *t)
 {
-    if (t->subject->threads > 1) {
-        pthread_mutex_unlock(&t->lock);
-        usleep(50);
-        pthread_mutex_lock(&t->lock);
-    }
+    pthread_mutex_unlock(&t->lock);
+    usleep(50);
+    pthread_mutex_lock(&t->lock);
 }
 
 void contract_stop(struct contract *t)
@@ -425,6 +423,7 @@ void contract_close(struct contract *t)
     int limit = descriptor_limit();
     for (int fd = 0; fd < limit; fd++) {
         if (t->raw[fd]) {
+            reset_on_close(fd);
             close(fd);
         }
     }

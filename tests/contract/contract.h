@@ -158,8 +158,8 @@ void contract_skip(struct contract *t, const char *format, ...)
     } while (0)
 void contract_loop(struct contract *t);
 
-/* In a completion: lets other threads that run the loop come to theirs, which wait for `lock` and
- * for a processor. */
+/* In a completion: lets the kernel's threads, and other threads that run the loop, come to their
+ * work; they wait for a processor and for `lock`. */
 void contract_breathe(struct contract *t);
 
 /* Stops the loop; what is outstanding then is no failure. */
@@ -211,7 +211,9 @@ void untrack_fd(struct contract *t, int fd);
 int raw_pair(struct contract *t, int fds[2]);
 /* The same with small buffers, so that senders block early. */
 int raw_small_pair(struct contract *t, int fds[2]);
-/* A pair with both ends, or only the first, given to the loop. */
+/* Makes closing send a reset, so that thousands of test connections leave no port in TIME_WAIT. */
+void reset_on_close(int fd);
+/* A pair with both ends, or only the first, given to the loop. Where both are, closing resets. */
 int loop_pair(struct contract *t, struct lm_socket *ends[2]);
 int half_pair(struct contract *t, struct lm_socket **end, int *peer_fd);
 

@@ -185,14 +185,13 @@ static void the_peer_sees_the_end_when_a_socket_is_closed(struct contract *t)
 
 static void a_linger_setting_is_kept_by_close(struct contract *t)
 {
-    struct linger now = {.l_onoff = 1, .l_linger = 0};
     struct step post;
     int fds[2];
     char byte;
     if (raw_pair(t, fds)) {
         return;
     }
-    setsockopt(fds[0], SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    reset_on_close(fds[0]);
     struct lm_socket *socket = open_socket(t, fds[0]);
     if (!socket) {
         return;

@@ -20,7 +20,7 @@
 
 enum {
     EXIT_SKIP = 77,
-    LIMIT_S = 30
+    LIMIT_S = 20
 };
 
 struct tally {

@@ -55,6 +55,12 @@ int raw_socket(struct contract *t)
     return track_fd(t, fd);
 }
 
+void reset_on_close(int fd)
+{
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
 static void make_address(struct contract *t, struct address *address)
 {
     *address = (struct address){.bytes = sizeof(struct sockaddr_in)};
@@ -75,7 +81,7 @@ static void make_address(struct contract *t, struct address *address)
 static int listener_with_buffers(struct contract *t, int backlog, struct address *address,
                                  int buffer_bytes)
 {
-    int fd = raw_socket(t);
+    int on = 1, fd = raw_socket(t);
     if (fd < 0) {
         return -1;
     }
@@ -84,6 +90,7 @@ static int listener_with_buffers(struct contract *t, int backlog, struct address
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
     }
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(fd, address_of(address), address->bytes)) {
         return note(t, "bind");
     }
@@ -165,6 +172,8 @@ int loop_pair(struct contract *t, struct lm_socket *ends[2])
     if (raw_pair(t, fds)) {
         return -1;
     }
+    reset_on_close(fds[0]);
+    reset_on_close(fds[1]);
     ends[0] = open_socket(t, fds[0]);
     ends[1] = open_socket(t, fds[1]);
     return ends[0] && ends[1] ? 0 : -1;
@@ -266,8 +275,7 @@ int64_t raw_fill(struct contract *t, int fd)
 
 void raw_reset(struct contract *t, int fd)
 {
-    struct linger now = {.l_onoff = 1, .l_linger = 0};
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    reset_on_close(fd);
     close_raw(t, fd);
 }
 
