@@ -53,6 +53,22 @@ bool lm_no_more_words(int argc, char **argv, const char *command)
     return false;
 }
 
+bool lm_join_list(char **list, const char *more)
+{
+    size_t used = *list != NULL ? strlen(*list) + 1 : 0;
+    char *grown = realloc(*list, used + strlen(more) + 1);
+    if (grown == NULL) {
+        fputs("loopmark: memory is short; close other programs and try again\n", stderr);
+        return false;
+    }
+    if (used > 0) {
+        grown[used - 1] = ',';
+    }
+    strcpy(grown + used, more);
+    *list = grown;
+    return true;
+}
+
 bool lm_parse_whole(const char *option, const char *text, uint64_t minimum, uint64_t maximum,
                     uint64_t *value)
 {
@@ -74,7 +90,9 @@ bool lm_parse_seconds(const char *option, const char *text, double minimum, doub
 {
     char *end = NULL;
     double parsed = strtod(text, &end);
-    bool is_number = end != text && (*end == '\0' || strcmp(end, "s") == 0);
+    /* strtod also takes hexadecimal figures, blanks, nan and infinity. */
+    bool is_number = strspn(text, "0123456789.eE+-") == (size_t)(end - text) && end != text &&
+                     (*end == '\0' || strcmp(end, "s") == 0);
     if (!is_number || !isfinite(parsed) || parsed < minimum || parsed > maximum) {
         fprintf(stderr, "loopmark: %s takes seconds from %g to %g, such as 0.5, not '%s'\n", option,
                 minimum, maximum, text);

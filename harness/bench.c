@@ -117,6 +117,12 @@ static void add_next_step(int error, struct lm_case_result *result)
     case -EADDRNOTAVAIL:
         step = "; wait a minute for the ports of closed connections to be free again: ss -s";
         break;
+    case -ENETUNREACH:
+        step = "; bring the loopback interface up: ip link set lo up";
+        break;
+    case -EAGAIN:
+        step = "; raise the limit of processes and threads: ulimit -u";
+        break;
     default:
         break;
     }

@@ -93,6 +93,11 @@ int lm_process_catch_signals(void)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&action.sa_mask);
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) < 0 ||
+        (hangup.sa_handler != SIG_IGN && sigaction(SIGHUP, &action, NULL) < 0)) {
+        return -errno;
+    }
     if (sigaction(SIGINT, &action, NULL) < 0 || sigaction(SIGTERM, &action, NULL) < 0 ||
         sigaction(SIGCHLD, &action, NULL) < 0 || sigaction(SIGPIPE, &ignore, NULL) < 0 ||
         sigaction(SIGXFSZ, &ignore, NULL) < 0) {
@@ -348,6 +353,22 @@ int lm_process_run(char *const *arguments, double timeout_s, struct lm_process_o
     }
     outcome->seconds = (double)(lm_clock_ns() - start_ns) / 1e9;
     return 0;
+}
+
+const char *lm_process_remedy(int error)
+{
+    switch (error) {
+    case -EMFILE:
+    case -ENFILE:
+        return "raise the limit of open files: ulimit -n 1024";
+    case -EAGAIN:
+        return "raise the limit of processes: ulimit -u, or end some";
+    case -ENOENT:
+    case -EACCES:
+        return "see that /proc and /dev/null are there and may be used";
+    default:
+        return "make room for processes and memory";
+    }
 }
 
 void lm_process_outcome_free(struct lm_process_outcome *outcome)

@@ -1,8 +1,8 @@
 /* process.h - runs this program again as a child, with a time limit, and collects what it says.
  *
  * One child at a time, from the one thread of the runner. It does not know what a worker or a
- * sample is. Ctrl-C (SIGINT, SIGTERM) is caught here, because it decides the child's fate: the
- * first lets it finish, the second kills it.
+ * sample is. Ctrl-C (SIGINT, SIGTERM, and SIGHUP of a lost terminal) is caught here, because it
+ * decides the child's fate: the first lets it finish, the second kills it.
  */
 #ifndef LM_PROCESS_H
 #define LM_PROCESS_H
@@ -37,11 +37,12 @@ struct lm_process_outcome {
     bool output_cut;                          /* there was more before it */
 };
 
-/* Starts catching SIGINT and SIGTERM, and ignores SIGPIPE, so that a closed pager or pipe is a
- * write error like any other. Once, before lm_process_run. 0 or a negative errno. */
+/* Starts catching SIGINT, SIGTERM and SIGHUP (not when nohup had it ignored), and ignores SIGPIPE,
+ * so that a closed pager or pipe is a write error like any other. Once, before lm_process_run. 0 or
+ * a negative errno. */
 int lm_process_catch_signals(void);
 
-/* How many of SIGINT and SIGTERM have come since then. */
+/* How many of SIGINT, SIGTERM and SIGHUP have come since then. */
 unsigned lm_process_interrupts(void);
 
 /* Runs this program with `arguments` (argv, ended by NULL) in a process group of its own, stdin
@@ -49,6 +50,9 @@ unsigned lm_process_interrupts(void);
  * *outcome, to be freed by lm_process_outcome_free, or a negative errno when it could not be
  * started. */
 int lm_process_run(char *const *arguments, double timeout_s, struct lm_process_outcome *outcome);
+
+/* What a person can do when lm_process_run or lm_process_catch_signals returned this error. */
+const char *lm_process_remedy(int error);
 
 void lm_process_outcome_free(struct lm_process_outcome *outcome);
 

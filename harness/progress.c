@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -53,11 +54,19 @@ static size_t columns(void)
     return known ? size.ws_col : 80;
 }
 
+/* Can its last line be written over? */
+static bool is_terminal(void)
+{
+    const char *kind = getenv("TERM");
+    return isatty(STDERR_FILENO) == 1 && kind != NULL && kind[0] != '\0' &&
+           strcmp(kind, "dumb") != 0;
+}
+
 void lm_progress_begin(struct lm_progress *progress, const struct lm_run *run, size_t total)
 {
     *progress = (struct lm_progress){.run = run,
                                      .total = total,
-                                     .terminal = isatty(STDERR_FILENO) == 1,
+                                     .terminal = is_terminal(),
                                      .begin_ns = lm_clock_ns(),
                                      .last_iteration = UINT32_MAX};
 }

@@ -23,8 +23,16 @@
  * the first sample; afterwards the samples themselves tell. */
 #define WORKER_OVERHEAD_S 0.01
 
+/* What a run may be asked for. */
+#define MAX_ITERATIONS 10000
+#define MIN_PHASE_S    0.001
+#define MAX_PHASE_S    3600.0
+#define MIN_TIMEOUT_S  0.1
+#define MAX_TIMEOUT_S  86400.0
+
 struct run_options {
     struct lm_plan_request request;
+    char *backends, *cases; /* owned; each --backend and each --case joined */
     bool quick, help;
     bool has_iterations, has_duration, has_warmup, has_timeout, has_seed, has_order;
     const char *not_with_resume; /* the first option given that --resume takes from the file */
@@ -122,18 +130,18 @@ static bool parse_amount(int option, const char *text, struct run_options *optio
     uint64_t whole = 0;
     switch (option) {
     case OPTION_ITERATIONS:
-        options->has_iterations = lm_parse_whole("--iterations", text, 1, 10000, &whole);
+        options->has_iterations = lm_parse_whole("--iterations", text, 1, MAX_ITERATIONS, &whole);
         options->request.iterations = (uint32_t)whole;
         return options->has_iterations;
     case OPTION_DURATION:
-        return options->has_duration = lm_parse_seconds("--duration", text, 0.001, 3600.0,
-                                                        &options->request.duration_s);
+        return options->has_duration = lm_parse_seconds("--duration", text, MIN_PHASE_S,
+                                                        MAX_PHASE_S, &options->request.duration_s);
     case OPTION_WARMUP:
-        return options->has_warmup =
-                   lm_parse_seconds("--warmup", text, 0.001, 3600.0, &options->request.warmup_s);
+        return options->has_warmup = lm_parse_seconds("--warmup", text, MIN_PHASE_S, MAX_PHASE_S,
+                                                      &options->request.warmup_s);
     case OPTION_TIMEOUT:
-        return options->has_timeout =
-                   lm_parse_seconds("--timeout", text, 0.1, 86400.0, &options->request.timeout_s);
+        return options->has_timeout = lm_parse_seconds("--timeout", text, MIN_TIMEOUT_S,
+                                                       MAX_TIMEOUT_S, &options->request.timeout_s);
     default:
         return options->has_seed =
                    lm_parse_whole("--seed", text, 0, UINT64_MAX, &options->request.seed);
@@ -144,13 +152,19 @@ static bool parse_option(int option, const char *text, struct run_options *optio
 {
     switch (option) {
     case OPTION_BACKEND:
-        options->request.backends = text;
+        if (!lm_join_list(&options->backends, text)) {
+            return false;
+        }
+        options->request.backends = options->backends;
         break;
     case OPTION_BASELINE:
         options->request.baseline = text;
         break;
     case OPTION_CASE:
-        options->request.cases = text;
+        if (!lm_join_list(&options->cases, text)) {
+            return false;
+        }
+        options->request.cases = options->cases;
         break;
     case OPTION_MICRO:
         options->request.micro = true;
@@ -258,6 +272,29 @@ static bool check_resume_options(const struct run_options *options, const struct
               "out, or begin a new run\n",
               stderr);
         return false;
+    }
+    return true;
+}
+
+/* A file that was edited must not ask for what no command line may. */
+static bool check_resumed_amounts(const char *path, const struct lm_run *run)
+{
+    const struct {
+        const char *name;
+        double value, minimum, maximum;
+    } amounts[] = {{"iterations", run->iterations, 1, MAX_ITERATIONS},
+                   {"duration_s", run->duration_s, MIN_PHASE_S, MAX_PHASE_S},
+                   {"warmup_s", run->warmup_s, MIN_PHASE_S, MAX_PHASE_S},
+                   {"timeout_s", run->timeout_s, MIN_TIMEOUT_S, MAX_TIMEOUT_S}};
+    for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
+        if (amounts[i].value < amounts[i].minimum || amounts[i].value > amounts[i].maximum) {
+            fprintf(stderr,
+                    "loopmark run: %s: %s is %g, not from %g to %g; the file was changed: begin a "
+                    "new run\n",
+                    path, amounts[i].name, amounts[i].value, amounts[i].minimum,
+                    amounts[i].maximum);
+            return false;
+        }
     }
     return true;
 }
@@ -440,7 +477,8 @@ static int resume_run(const struct run_options *options, lm_print_comparison_fn 
         return LM_EXIT_USAGE;
     }
     int code = LM_EXIT_USAGE;
-    if (check_resume_options(options, &results.run) && lm_plan_resume(&results, &plan) == 0) {
+    if (check_resumed_amounts(options->resume, &results.run) &&
+        check_resume_options(options, &results.run) && lm_plan_resume(&results, &plan) == 0) {
         if (results.torn) {
             fprintf(stderr, "%s: the last line was cut short; its sample is taken again\n",
                     options->resume);
@@ -456,22 +494,30 @@ static int resume_run(const struct run_options *options, lm_print_comparison_fn 
     return code;
 }
 
-int lm_run_command(int argc, char **argv, lm_print_comparison_fn *print_comparison)
+static int run(const struct run_options *options, lm_print_comparison_fn *print_comparison)
 {
-    struct run_options options;
-    if (!parse_options(argc, argv, &options)) {
-        return LM_EXIT_USAGE;
-    }
-    if (options.help) {
+    if (options->help) {
         print_help();
         return LM_EXIT_OK;
     }
     int error = lm_process_catch_signals();
     if (error != 0) {
-        fprintf(stderr, "loopmark run: signals can not be caught: %s; close other programs\n",
-                strerror(-error));
+        fprintf(stderr, "loopmark run: signals can not be caught: %s; %s\n", strerror(-error),
+                lm_process_remedy(error));
         return LM_EXIT_USAGE;
     }
-    return options.resume != NULL ? resume_run(&options, print_comparison)
-                                  : begin_run(&options, print_comparison);
+    return options->resume != NULL ? resume_run(options, print_comparison)
+                                   : begin_run(options, print_comparison);
+}
+
+int lm_run_command(int argc, char **argv, lm_print_comparison_fn *print_comparison)
+{
+    struct run_options options;
+    int code = LM_EXIT_USAGE;
+    if (parse_options(argc, argv, &options)) {
+        code = run(&options, print_comparison);
+    }
+    free(options.backends);
+    free(options.cases);
+    return code;
 }

@@ -108,9 +108,8 @@ static int take_sample(struct state *state, const struct lm_step *step)
     if (error != 0) {
         if (error != -EINTR) {
             snprintf(state->error, state->error_bytes,
-                     "no worker can be started: %s; make room for processes and memory, then go on "
-                     "with --resume",
-                     strerror(-error));
+                     "no worker can be started: %s; %s, then go on with --resume", strerror(-error),
+                     lm_process_remedy(error));
         }
         return error;
     }

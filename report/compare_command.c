@@ -94,20 +94,6 @@ static bool parse_format(const char *text, enum format *format)
     return false;
 }
 
-static bool add_cases(struct request *request, const char *globs)
-{
-    char *joined = NULL;
-    if (asprintf(&joined, "%s%s%s", request->cases != NULL ? request->cases : "",
-                 request->cases != NULL ? "," : "", globs) < 0) {
-        complain("memory is short; close other programs and try again");
-        return false;
-    }
-    free(request->cases);
-    request->cases = joined;
-    request->options.cases = joined;
-    return true;
-}
-
 static bool parse_option(struct request *request, int option)
 {
     char error[ERROR_BYTES];
@@ -116,7 +102,11 @@ static bool parse_option(struct request *request, int option)
         request->options.baseline = optarg;
         return true;
     case 'c':
-        return add_cases(request, optarg);
+        if (!lm_join_list(&request->cases, optarg)) {
+            return false;
+        }
+        request->options.cases = request->cases;
+        return true;
     case 'f':
         return parse_format(optarg, &request->format);
     case 'g':

@@ -347,6 +347,29 @@ static void values_out_of_range_are_refused_with_the_range(void **state)
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
+static void backends_and_cases_given_twice_add_up(void **state)
+{
+    (void)state;
+    struct lm_results results;
+    RUN_FAULTY(&results, "--backend", "works", "--backend", "noisy", "--iterations", "1", "--case",
+               "socket_latency/pingpong/1");
+    assert_code(&program, 0);
+    assert_int_equal(results.run.backend_count, 2);
+    assert_int_equal(results.run.case_count, 2);
+    lm_results_free(&results);
+}
+
+static void seconds_are_decimal(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"0x10", " 1", "nan", "inf", "", "1 s", "1e400"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        PROGRAM_RUN(&program, NULL, LM_PROGRAM, "run", "--duration", wrong[i]);
+        assert_code(&program, 2);
+        assert_said(&program, "--duration takes seconds from 0.001 to 3600");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +396,8 @@ int main(void)
         IN_FOLDER(variables_for_google_benchmark_do_not_reach_a_sample),
         IN_FOLDER(unknown_names_are_refused_with_the_nearest),
         IN_FOLDER(values_out_of_range_are_refused_with_the_range),
+        IN_FOLDER(backends_and_cases_given_twice_add_up),
+        IN_FOLDER(seconds_are_decimal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

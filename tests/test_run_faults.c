@@ -3,6 +3,7 @@
 #include "tests/program.h"
 
 #include <grp.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 
@@ -63,6 +64,34 @@ static void an_interrupt_ends_after_the_present_sample_and_resume_goes_on(void *
     snprintf(told, sizeof(told), "interrupted: %zu of 25 samples are in out.jsonl", kept);
     assert_said(&program, told);
     resume_completes(25);
+}
+
+static void a_lost_terminal_ends_after_the_present_sample_and_resume_goes_on(void **state)
+{
+    (void)state;
+    program_start(&program, NULL, ARGV(LONG_RUN));
+    program_expect(&program, "[1/25");
+    kill(program.pid, SIGHUP);
+    program_wait(&program);
+    assert_code(&program, 3);
+    assert_said(&program, "go on with: loopmark run --resume out.jsonl");
+    resume_completes(25);
+}
+
+static void ignore_hangup(void)
+{
+    signal(SIGHUP, SIG_IGN);
+}
+
+static void nohup_lets_a_run_outlive_its_terminal(void **state)
+{
+    (void)state;
+    program_start(&program, ignore_hangup, ARGV(LONG_RUN));
+    program_expect(&program, "[1/25");
+    kill(program.pid, SIGHUP);
+    program_wait(&program);
+    assert_code(&program, 0);
+    assert_int_equal(samples_kept(true), 25);
 }
 
 /* The first child of a process. */
@@ -229,6 +258,43 @@ static void too_few_open_files_are_named_with_the_remedy(void **state)
     assert_non_null(remedy);
     assert_null(strstr(remedy + 1, "ulimit")); /* once */
     lm_results_free(&results);
+}
+
+static void limit_open_files_to_ten(void)
+{
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 10, .rlim_max = 10});
+}
+
+static void too_few_open_files_for_a_worker_are_named_with_the_remedy(void **state)
+{
+    (void)state;
+    PROGRAM_RUN(&program, limit_open_files_to_ten, LM_PROGRAM, "run", "--baseline", "poll",
+                "--backend", "poll", CASE, SHORT, "--iterations", "1", "--out", "out.jsonl");
+    assert_code(&program, 2);
+    assert_said(&program, "no worker can be started: Too many open files; raise the limit of open "
+                          "files: ulimit -n");
+    PROGRAM_RUN(&program, NULL, LM_PROGRAM, "run", "--resume", "out.jsonl");
+    assert_code(&program, 2);
+    assert_said(&program, "limits.nofile");
+}
+
+static void enter_network_without_loopback(void)
+{
+    if (unshare(CLONE_NEWNET) != 0) {
+        _exit(77);
+    }
+}
+
+static void a_loopback_interface_that_is_down_is_named_with_the_remedy(void **state)
+{
+    (void)state;
+    PROGRAM_RUN(&program, enter_network_without_loopback, LM_PROGRAM, "run", "--baseline", "poll",
+                "--backend", "poll", CASE, SHORT, "--iterations", "1", "--out", "out.jsonl");
+    if (program.code == 77) {
+        SKIP("only root may make a network");
+    }
+    assert_code(&program, 3);
+    assert_said(&program, "ip link set lo up");
 }
 
 static void raise_soft_limit_only(void)
@@ -425,6 +491,22 @@ static void options_that_contradict_a_resumed_run_are_refused(void **state)
     assert_int_equal(samples_kept(true), 25);
 }
 
+static void a_file_edited_to_an_absurd_duration_is_not_resumed(void **state)
+{
+    (void)state;
+    program_start(&program, NULL, ARGV(LONG_RUN));
+    program_expect(&program, "[2/25");
+    kill(program.pid, SIGTERM);
+    program_wait(&program);
+    size_t kept = samples_kept(false);
+    assert_int_equal(system("sed -i.old 's/\"duration_s\":[^,]*/\"duration_s\":1e300/' out.jsonl"),
+                     0);
+    PROGRAM_RUN(&program, NULL, LM_FAULTY_PROGRAM, "run", "--resume", "out.jsonl");
+    assert_code(&program, 2);
+    assert_said(&program, "out.jsonl: duration_s is 1e+300");
+    assert_int_equal(samples_kept(false), kept);
+}
+
 static void a_complete_run_is_not_resumed(void **state)
 {
     (void)state;
@@ -500,6 +582,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(an_interrupt_ends_after_the_present_sample_and_resume_goes_on),
+        IN_FOLDER(a_lost_terminal_ends_after_the_present_sample_and_resume_goes_on),
+        IN_FOLDER(nohup_lets_a_run_outlive_its_terminal),
         IN_FOLDER(a_second_interrupt_ends_at_once_without_the_sample),
         IN_FOLDER(a_killed_runner_takes_its_worker_along_and_resume_goes_on),
         IN_FOLDER(a_line_cut_short_by_a_kill_is_taken_again),
@@ -508,6 +592,8 @@ int main(void)
                                         leave_folder_with_disk),
         IN_FOLDER(few_open_files_are_enough_for_small_cases),
         IN_FOLDER(too_few_open_files_are_named_with_the_remedy),
+        IN_FOLDER(too_few_open_files_for_a_worker_are_named_with_the_remedy),
+        IN_FOLDER(a_loopback_interface_that_is_down_is_named_with_the_remedy),
         IN_FOLDER(a_worker_lifts_the_limit_of_open_files_as_far_as_it_may),
         IN_FOLDER(no_locked_memory_is_no_silent_loss),
         IN_FOLDER(io_uring_refused_with_eperm_leaves_the_others),
@@ -518,6 +604,7 @@ int main(void)
         IN_FOLDER(a_second_runner_on_one_file_is_refused),
         IN_FOLDER(a_file_with_results_is_never_overwritten),
         IN_FOLDER(options_that_contradict_a_resumed_run_are_refused),
+        IN_FOLDER(a_file_edited_to_an_absurd_duration_is_not_resumed),
         IN_FOLDER(a_complete_run_is_not_resumed),
         IN_FOLDER(a_comparison_that_can_not_be_printed_leaves_the_results),
         IN_FOLDER(with_all_standard_streams_closed_no_message_lands_in_the_results),
