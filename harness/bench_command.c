@@ -13,7 +13,7 @@
 #define DEFAULT_WARMUP_S   0.05
 
 struct bench_options {
-    const char *backends; /* NULL when not given */
+    char *backends; /* owned; each --backend joined; NULL when not given */
     double duration_s, warmup_s;
     bool help;
 };
@@ -68,7 +68,12 @@ static bool parse_options(int *argc, char **argv, struct bench_options *options)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             options->help = true;
         } else if ((value = value_of("--backend", *argc, argv, &i)) != NULL) {
-            options->backends = value;
+            if (!lm_join_list(&options->backends, value)) {
+                return false;
+            }
+        } else if (strcmp(argv[i], "--backend") == 0) {
+            fputs("loopmark bench: --backend needs a value; see: loopmark bench --help\n", stderr);
+            return false;
         } else if ((value = value_of("--benchmark_min_time", *argc, argv, &i)) != NULL) {
             if (!lm_parse_seconds("--benchmark_min_time", value, 0.001, 3600.0,
                                   &options->duration_s)) {
@@ -161,22 +166,29 @@ out:
     return code;
 }
 
-int lm_bench_command(int argc, char **argv)
+static int bench(int argc, char **argv, struct bench_options *options)
 {
-    struct bench_options options = {.duration_s = DEFAULT_DURATION_S, .warmup_s = DEFAULT_WARMUP_S};
-    if (!parse_options(&argc, argv, &options)) {
+    if (!parse_options(&argc, argv, options)) {
         return LM_EXIT_USAGE;
     }
-    if (options.help) {
+    if (options->help) {
         print_help();
         return LM_EXIT_OK;
     }
     struct lm_candidates candidates;
     int code = LM_EXIT_USAGE;
-    if (lm_candidates_read(options.backends, "--backend", &candidates) == 0 &&
+    if (lm_candidates_read(options->backends, "--backend", &candidates) == 0 &&
         initialize(argc, argv)) {
-        code = run_all(&options, &candidates);
+        code = run_all(options, &candidates);
     }
     lm_candidates_free(&candidates);
+    return code;
+}
+
+int lm_bench_command(int argc, char **argv)
+{
+    struct bench_options options = {.duration_s = DEFAULT_DURATION_S, .warmup_s = DEFAULT_WARMUP_S};
+    int code = bench(argc, argv, &options);
+    free(options.backends);
     return code;
 }

@@ -141,6 +141,30 @@ static int fail_write(const struct lm_results_writer *writer, int result, struct
                 writer->path, cause(-result), writer->sample_count, writer->path);
 }
 
+/* Is the file still the one that was opened, as long as it was left? Otherwise hours of samples
+ * would go where nobody finds them, or another run's results would be taken for this one's. */
+static int check_untouched(const struct lm_results_writer *writer, struct sink sink)
+{
+    struct stat opened, named;
+    if (fstat(writer->fd, &opened) != 0) {
+        return fail_write(writer, -errno, sink);
+    }
+    if (stat(writer->path, &named) != 0 || named.st_ino != opened.st_ino ||
+        named.st_dev != opened.st_dev) {
+        return fail(sink, -ESTALE,
+                    "%s: was moved, deleted or replaced while this run wrote it: put it back and "
+                    "go on with loopmark run --resume %s, or run again",
+                    writer->path, writer->path);
+    }
+    if (opened.st_size != writer->whole_bytes) {
+        return fail(sink, -ESTALE,
+                    "%s: was changed by another program while this run wrote it: see what is left "
+                    "with loopmark compare %s, or run again",
+                    writer->path, writer->path);
+    }
+    return 0;
+}
+
 /* Appends one line, or nothing. */
 static int append(struct lm_results_writer *writer, const json_t *record, struct sink sink)
 {
@@ -151,6 +175,10 @@ static int append(struct lm_results_writer *writer, const json_t *record, struct
     size_t bytes = strlen(line);
     line[bytes] = '\n'; /* in place of the NUL: the line and its end are one write */
     int result = bytes > LM_RESULTS_LINE_BYTES ? -EMSGSIZE : writer->torn ? cut_back(writer) : 0;
+    if (result == 0 && (result = check_untouched(writer, sink)) != 0) {
+        free(line);
+        return result;
+    }
     if (result == 0) {
         result = lm_write_all(writer->fd, line, bytes + 1);
         if (result != 0) {

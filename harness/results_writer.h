@@ -13,6 +13,9 @@
  * line; the error says so and how to go on. The writer may be used again afterwards. A caller that
  * may run under a file size limit ignores SIGXFSZ.
  *
+ * Before each line the file is looked at: when it was moved, deleted, replaced or changed by
+ * another program, nothing more is written (-ESTALE).
+ *
  * Functions return 0 or a negative errno and then one line in `error` (capacity error_bytes) that
  * names the file, the cause and the next step.
  */

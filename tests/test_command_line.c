@@ -202,6 +202,19 @@ static void bench_shows_what_measuring_costs(void **state)
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
+static void bench_takes_backends_given_twice(void **state)
+{
+    (void)state;
+    PROGRAM_RUN(&program, NULL, LM_PROGRAM, "bench", "--backend", "poll", "--backend", "reactor",
+                "--benchmark_list_tests", "--benchmark_filter=^socket_latency/pingpong/64/");
+    assert_code(&program, 0);
+    assert_said(&program, "pingpong/64/poll");
+    assert_said(&program, "pingpong/64/reactor");
+    PROGRAM_RUN(&program, NULL, LM_PROGRAM, "bench", "--backend");
+    assert_code(&program, 2);
+    assert_said(&program, "--backend needs a value");
+}
+
 static void full_standard_output(void)
 {
     int fd = open("/dev/full", O_WRONLY);
@@ -237,6 +250,7 @@ int main(void)
         cmocka_unit_test(list_shows_the_cases_that_match),
         cmocka_unit_test(list_refuses_a_glob_that_matches_nothing),
         cmocka_unit_test(what_can_not_be_printed_is_an_error),
+        cmocka_unit_test(bench_takes_backends_given_twice),
         IN_FOLDER(bench_reports_json_as_google_benchmark_does),
         IN_FOLDER(bench_lists_each_case_on_each_backend),
         IN_FOLDER(an_error_of_a_case_is_an_error_in_bench),

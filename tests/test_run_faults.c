@@ -507,6 +507,38 @@ static void a_file_edited_to_an_absurd_duration_is_not_resumed(void **state)
     assert_int_equal(samples_kept(false), kept);
 }
 
+static void taken_away_during_the_run(const char *command, const char *said)
+{
+    program_start(&program, NULL, ARGV(LONG_RUN));
+    program_expect(&program, "[2/25");
+    assert_int_equal(system(command), 0);
+    program_wait(&program);
+    assert_code(&program, 2);
+    assert_said(&program, said);
+    assert_not_said(&program, "results: ");
+}
+
+static void a_results_file_deleted_during_the_run_stops_it(void **state)
+{
+    (void)state;
+    taken_away_during_the_run("rm out.jsonl", "out.jsonl: was moved, deleted or replaced");
+}
+
+static void a_results_file_moved_during_the_run_is_put_back_and_resumed(void **state)
+{
+    (void)state;
+    taken_away_during_the_run("mv out.jsonl away.jsonl",
+                              "out.jsonl: was moved, deleted or replaced");
+    assert_int_equal(system("mv away.jsonl out.jsonl"), 0);
+    resume_completes(25);
+}
+
+static void a_results_file_emptied_during_the_run_stops_it(void **state)
+{
+    (void)state;
+    taken_away_during_the_run(": > out.jsonl", "out.jsonl: was changed by another program");
+}
+
 static void a_complete_run_is_not_resumed(void **state)
 {
     (void)state;
@@ -605,6 +637,9 @@ int main(void)
         IN_FOLDER(a_file_with_results_is_never_overwritten),
         IN_FOLDER(options_that_contradict_a_resumed_run_are_refused),
         IN_FOLDER(a_file_edited_to_an_absurd_duration_is_not_resumed),
+        IN_FOLDER(a_results_file_deleted_during_the_run_stops_it),
+        IN_FOLDER(a_results_file_moved_during_the_run_is_put_back_and_resumed),
+        IN_FOLDER(a_results_file_emptied_during_the_run_stops_it),
         IN_FOLDER(a_complete_run_is_not_resumed),
         IN_FOLDER(a_comparison_that_can_not_be_printed_leaves_the_results),
         IN_FOLDER(with_all_standard_streams_closed_no_message_lands_in_the_results),
