@@ -120,9 +120,6 @@ static void add_next_step(int error, struct lm_case_result *result)
     case -ENETUNREACH:
         step = "; bring the loopback interface up: ip link set lo up";
         break;
-    case -EAGAIN:
-        step = "; raise the limit of processes and threads: ulimit -u";
-        break;
     default:
         break;
     }

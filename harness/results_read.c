@@ -165,8 +165,10 @@ static int read_line(struct reader *reader, const char *text, size_t bytes)
     json_error_t json_error;
     json_t *record = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &json_error);
     if (!record) {
-        bool foreign = reader->line == 1 && (bytes < sizeof(file_start) - 1 ||
-                                             memcmp(text, file_start, sizeof(file_start) - 1) != 0);
+        bool foreign = reader->line == 1 &&
+                       json_error_code(&json_error) != json_error_out_of_memory &&
+                       (bytes < sizeof(file_start) - 1 ||
+                        memcmp(text, file_start, sizeof(file_start) - 1) != 0);
         return foreign ? fail(reader, -EBADMSG, "%s: %s", reader->path, FOREIGN)
                        : fail_json(reader, &json_error);
     }

@@ -43,8 +43,8 @@ static void print_source(const struct page *page)
         name(page, c->implementations[c->baseline].name);
     }
     if (c->iterations > 0) {
-        fprintf(page->out, ", %u iterations of %g s, warm-up %g s", c->iterations, c->duration_s,
-                c->warmup_s);
+        fprintf(page->out, ", %u iteration%s of %g s, warm-up %g s", c->iterations,
+                c->iterations == 1 ? "" : "s", c->duration_s, c->warmup_s);
     }
     fputs("\n", page->out);
 }

@@ -58,8 +58,8 @@ static void print_source(struct table *table)
         lm_put_text(table->out, LM_FORM_TERMINAL, c->implementations[c->baseline].name);
     }
     if (c->iterations > 0) {
-        fprintf(table->out, ", %u iterations of %g s, warm-up %g s", c->iterations, c->duration_s,
-                c->warmup_s);
+        fprintf(table->out, ", %u iteration%s of %g s, warm-up %g s", c->iterations,
+                c->iterations == 1 ? "" : "s", c->duration_s, c->warmup_s);
     }
     fputc('\n', table->out);
 }

@@ -215,8 +215,10 @@ static void run_threads(struct lm_stage *stage)
     for (; started < stage->thread_count; started++) {
         int error = pthread_create(&threads[started], NULL, run_thread, &starts[started]);
         if (error) {
-            lm_stage_fail(stage, "thread %u of %u could not be started: %s", started + 1,
-                          stage->thread_count, strerror(error));
+            lm_stage_fail(stage,
+                          "thread %u of %u could not be started: %s; raise the limits of threads "
+                          "and memory: ulimit -u, ulimit -v",
+                          started + 1, stage->thread_count, strerror(error));
             break;
         }
     }

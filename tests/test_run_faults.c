@@ -278,6 +278,40 @@ static void too_few_open_files_for_a_worker_are_named_with_the_remedy(void **sta
     assert_said(&program, "limits.nofile");
 }
 
+/* Root is above file permissions and the limit of locked memory. */
+static void become_nobody(void)
+{
+    if (geteuid() == 0 && (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0)) {
+        _exit(125);
+    }
+}
+
+static void skip_when_nobody_can_not_run_it(void)
+{
+    if (program.code >= 125 && program.code < 128) {
+        SKIP("an ordinary user can not reach the program in this folder");
+    }
+}
+
+/* Room for the runner and its worker, not for a worker's second thread. */
+static void limit_processes_to_two(void)
+{
+    become_nobody();
+    setrlimit(RLIMIT_NPROC, &(struct rlimit){.rlim_cur = 2, .rlim_max = 2});
+}
+
+static void too_few_threads_are_named_with_the_remedy(void **state)
+{
+    (void)state;
+    PROGRAM_RUN(&program, limit_processes_to_two, LM_PROGRAM, "run", "--baseline", "poll",
+                "--backend", "poll", "--case", "socket_throughput/multithread/2", SHORT,
+                "--iterations", "1", "--out", "out.jsonl");
+    skip_when_nobody_can_not_run_it();
+    /* Another process of the same user may leave no room for the worker itself. */
+    assert_true(program.code == 2 || program.code == 3);
+    assert_said(&program, "ulimit -u");
+}
+
 static void enter_network_without_loopback(void)
 {
     if (unshare(CLONE_NEWNET) != 0) {
@@ -311,25 +345,10 @@ static void a_worker_lifts_the_limit_of_open_files_as_far_as_it_may(void **state
     assert_code(&program, 0);
 }
 
-/* Root is above file permissions and the limit of locked memory. */
-static void become_nobody(void)
-{
-    if (geteuid() == 0 && (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0)) {
-        _exit(125);
-    }
-}
-
 static void become_nobody_without_locked_memory(void)
 {
     setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){.rlim_cur = 0, .rlim_max = 0});
     become_nobody();
-}
-
-static void skip_when_nobody_can_not_run_it(void)
-{
-    if (program.code >= 125 && program.code < 128) {
-        SKIP("an ordinary user can not reach the program in this folder");
-    }
 }
 
 /* io_uring and poll on one case: whatever the system allows, both are accounted for and poll runs.
@@ -625,6 +644,7 @@ int main(void)
         IN_FOLDER(few_open_files_are_enough_for_small_cases),
         IN_FOLDER(too_few_open_files_are_named_with_the_remedy),
         IN_FOLDER(too_few_open_files_for_a_worker_are_named_with_the_remedy),
+        IN_FOLDER(too_few_threads_are_named_with_the_remedy),
         IN_FOLDER(a_loopback_interface_that_is_down_is_named_with_the_remedy),
         IN_FOLDER(a_worker_lifts_the_limit_of_open_files_as_far_as_it_may),
         IN_FOLDER(no_locked_memory_is_no_silent_loss),
