@@ -318,6 +318,11 @@ int lm_results_writer_resume(const char *path, const json_t *environment,
     return 0;
 }
 
+const char *lm_results_writer_path(const struct lm_results_writer *writer)
+{
+    return writer->path;
+}
+
 int lm_results_writer_sample(struct lm_results_writer *writer, const struct lm_sample *sample,
                              char *error, size_t error_bytes)
 {

@@ -41,6 +41,9 @@ int lm_results_writer_resume(const char *path, const json_t *environment,
                              struct lm_results *results, struct lm_results_writer **writer,
                              char *error, size_t error_bytes);
 
+/* The file's name, as it was given. */
+const char *lm_results_writer_path(const struct lm_results_writer *writer);
+
 /* Appends a sample. -EINVAL when it is not a legal record of this run: nothing is written then. */
 int lm_results_writer_sample(struct lm_results_writer *writer, const struct lm_sample *sample,
                              char *error, size_t error_bytes);

@@ -91,6 +91,18 @@ static int record_skips(struct state *state)
     return error;
 }
 
+/* Nothing measured is nothing to go on with; and a remedy such as another limit of open files makes
+ * other settings, with which no run is resumed. */
+static void say_no_worker(const struct state *state, int error)
+{
+    const char *path = lm_results_writer_path(state->writer);
+    bool resume = state->outcome->present > 0;
+    snprintf(state->error, state->error_bytes, "no worker can be started: %s; %s, then %s%s",
+             strerror(-error), lm_process_remedy(error),
+             resume ? "go on with: loopmark run --resume " : "run again, with an --out other than ",
+             path);
+}
+
 static int take_sample(struct state *state, const struct lm_step *step)
 {
     const struct lm_run *run = state->plan->run;
@@ -107,9 +119,7 @@ static int take_sample(struct state *state, const struct lm_step *step)
     int error = lm_worker_run(&request, run->timeout_s, &sample);
     if (error != 0) {
         if (error != -EINTR) {
-            snprintf(state->error, state->error_bytes,
-                     "no worker can be started: %s; %s, then go on with --resume", strerror(-error),
-                     lm_process_remedy(error));
+            say_no_worker(state, error);
         }
         return error;
     }
