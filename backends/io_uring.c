@@ -1,10 +1,10 @@
 /* io_uring - native completion: a turn's operations go into the ring together, with one call, and
  * their completions come out of it. What is special to some settings is in io_uring_multishot.c */
 #include <errno.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "backends/backends.h"
-#include "backends/clock.h"
 #include "backends/io_uring_lane.h"
 
 /* Turns between two looks at a ring whose flags do not tell whether there is something to see, and
@@ -44,23 +44,34 @@ void lm_ring_add_chore(struct lm_ring_lane *lane, struct lm_ring_socket *socket,
     socket->chores |= (uint8_t)chore;
 }
 
+void lm_ring_closed(struct lm_ring_lane *lane, struct lm_ring_socket *socket)
+{
+    socket->chores = 0;
+    lane->lane.outstanding--;
+    lm_ring_close_if_free(lane, socket);
+}
+
 void lm_ring_close_if_free(struct lm_ring_lane *lane, struct lm_ring_socket *socket)
 {
     struct lm_base *base = &socket->base;
     if (!socket->closing || base->in || base->out || socket->armed || socket->chores) {
         return;
     }
-    lm_ring_multishot_drop(lane, socket);
-    lm_ring_forget_fixed(lane, socket);
-    if (lane->async_close && !lane->quiescent) {
-        lane->lane.outstanding++; /* loop_run does not return before it is done */
-        lm_ring_add_chore(lane, socket, LM_RING_CHORE_CLOSE);
-        return;
+    if (base->fd >= 0) {
+        lm_ring_multishot_drop(lane, socket);
+        lm_ring_forget_fixed(lane, socket);
+        if (lane->async_close && !lane->quiescent) {
+            lane->lane.outstanding++; /* loop_run does not return before it is done */
+            lm_ring_add_chore(lane, socket, LM_RING_CHORE_CLOSE);
+            return;
+        }
+        lm_count_syscall(&lane->lane.counters, LM_SYS_CLOSE);
+        close(base->fd);
+        base->fd = -1;
     }
-    lm_count_syscall(&lane->lane.counters, LM_SYS_CLOSE);
-    close(base->fd);
-    base->fd = -1;
-    lm_slab_give(&lane->lane.sockets, socket);
+    if (!socket->sent) {
+        lm_slab_give(&lane->lane.sockets, socket);
+    }
 }
 
 /* Out of the ring. */
@@ -87,36 +98,42 @@ static bool is_to_be_repeated(const struct lm_ring_lane *lane, const struct lm_w
            (result == -EINTR || (result == -ECONNABORTED && work->kind == LM_OP_ACCEPT));
 }
 
-/* The two completions of a zero-copy send. True when *result is final. */
-static bool take_zerocopy(struct lm_ring_lane *lane, struct lm_work *work, int *result,
+/* A zero-copy send has two completions, its result and that its buffer is free, or one if it
+ * failed. They name the socket: close does not wait for the second, which may not come before the
+ * peer has received everything, and then the operation is its owner's again. */
+static void take_zerocopy(struct lm_ring_lane *lane, struct lm_ring_socket *socket, int result,
                           unsigned flags)
 {
-    if (flags & IORING_CQE_F_NOTIF) {
-        *result = (int)work->result;
-        lane->sent_waiting--;
-        return true;
-    }
+    struct lm_op *op = socket->base.out;
     if (flags & IORING_CQE_F_MORE) {
-        work->result = *result;
-        work->flags |= LM_RING_OP_SENT;
+        socket->sent = true;
+        socket->sent_bytes = result;
         lane->sent_waiting++;
-        return false;
-    }
-    return true;
-}
-
-/* All but the success of a send, receive or connect. */
-static void take_rare(struct lm_ring_lane *lane, struct lm_op *op, int result, unsigned flags)
-{
-    struct lm_work *work = lm_work_of(op);
-    if (flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF) &&
-        !take_zerocopy(lane, work, &result, flags)) {
+        if (socket->closing) {
+            lm_ring_finish(lane, op, -ECANCELED);
+        }
         return;
     }
     lane->in_flight--;
-    if (result >= 0 && work->kind == LM_OP_ACCEPT) {
+    if (flags & IORING_CQE_F_NOTIF) {
+        socket->sent = false;
+        lane->sent_waiting--;
+        result = socket->sent_bytes;
+    }
+    if (op) {
+        lm_ring_finish(lane, op, result);
+    } else {
+        lm_ring_close_if_free(lane, socket);
+    }
+}
+
+/* All but the success of a send, receive or connect. */
+static void take_rare(struct lm_ring_lane *lane, struct lm_op *op, int result)
+{
+    struct lm_work *work = lm_work_of(op);
+    if (result >= 0) {
         lm_ring_finish(lane, op, take_accepted(lane, work, result));
-    } else if (result < 0 && is_to_be_repeated(lane, work, result)) {
+    } else if (is_to_be_repeated(lane, work, result)) {
         lm_ring_queue(lane, op);
     } else {
         /* -EINTR: a cancel reached it in one of the kernel's worker threads. */
@@ -124,15 +141,14 @@ static void take_rare(struct lm_ring_lane *lane, struct lm_op *op, int result, u
     }
 }
 
-static void take_operation(struct lm_ring_lane *lane, struct lm_op *op, int result, unsigned flags)
+static void take_operation(struct lm_ring_lane *lane, struct lm_op *op, int result)
 {
-    if (result < 0 || flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF) ||
-        lm_work_of(op)->kind == LM_OP_ACCEPT) {
-        take_rare(lane, op, result, flags);
-        return;
-    }
     lane->in_flight--;
-    lm_ring_finish(lane, op, result);
+    if (result >= 0 && lm_work_of(op)->kind != LM_OP_ACCEPT) {
+        lm_ring_finish(lane, op, result);
+    } else {
+        take_rare(lane, op, result);
+    }
 }
 
 static void take(struct lm_ring_lane *lane, const struct io_uring_cqe *cqe)
@@ -140,17 +156,19 @@ static void take(struct lm_ring_lane *lane, const struct io_uring_cqe *cqe)
     uint64_t tag = cqe->user_data & LM_RING_TAG_MASK;
     void *object = (void *)(uintptr_t)(cqe->user_data - tag);
     if (tag == LM_RING_TAG_OP) {
-        take_operation(lane, object, cqe->res, cqe->flags);
+        take_operation(lane, object, cqe->res);
         return;
     }
     switch (tag) {
     case LM_RING_TAG_MULTISHOT:
         lm_ring_multishot_done(lane, object, cqe->res, cqe->flags);
         break;
+    case LM_RING_TAG_ZEROCOPY:
+        take_zerocopy(lane, object, cqe->res, cqe->flags);
+        break;
     case LM_RING_TAG_CLOSE:
         lane->in_flight--;
-        lane->lane.outstanding--;
-        lm_slab_give(&lane->lane.sockets, object);
+        lm_ring_closed(lane, object);
         break;
     case LM_RING_TAG_WAKE:
         lane->wake_due = !(cqe->flags & IORING_CQE_F_MORE);
@@ -160,25 +178,41 @@ static void take(struct lm_ring_lane *lane, const struct io_uring_cqe *cqe)
     }
 }
 
-static void take_all(struct lm_ring_lane *lane)
+/* False when there was nothing. */
+static bool take_all(struct lm_ring_lane *lane)
 {
     struct io_uring_cq *cq = &lane->ring.cq;
     unsigned head = *cq->khead, tail = io_uring_smp_load_acquire(cq->ktail);
     if (head == tail) {
-        return;
+        return false;
     }
     while (head != tail) {
         take(lane, &cq->cqes[head++ & cq->ring_mask]);
     }
     io_uring_smp_store_release(cq->khead, head);
+    return true;
 }
 
 /* A turn. */
 
-/* Submits and takes what has completed, without sleeping; enters the kernel only if there is
- * something to submit or the ring says that it has work for this thread. */
-static int look(struct lm_ring_lane *lane)
+/* Work that the kernel does outside this thread's calls gets its turn: by a call where that makes
+ * it, by the processor where a submission thread does. (One that was woken on this processor could
+ * otherwise wait for it as long as this thread has anything to do.) */
+static unsigned let_kernel_work(struct lm_ring_lane *lane)
 {
+    if (lane->settings.sqpoll) {
+        sched_yield();
+        return 0;
+    }
+    return IORING_ENTER_GETEVENTS;
+}
+
+/* Submits and takes what has completed, without sleeping; enters the kernel only if there is
+ * something to submit or the ring says that it has work for this thread. Returns 1 when something
+ * had completed, else 0, or -errno. */
+static int look(struct lm_lane *base)
+{
+    struct lm_ring_lane *lane = (struct lm_ring_lane *)base;
     unsigned ring_flags = lm_ring_flags(lane) & lane->work_flags, flags = 0;
     int result = 0;
     if (ring_flags) {
@@ -187,7 +221,7 @@ static int look(struct lm_ring_lane *lane)
             lm_count(&lane->lane.counters.overflows);
         }
     } else if (lane->blind && lane->in_flight && ++lane->blind_turns % LOOK_EVERY == 0) {
-        flags = IORING_ENTER_GETEVENTS;
+        flags = let_kernel_work(lane);
     }
     if (lane->unsubmitted || flags) {
         bool sends = lane->sends;
@@ -199,8 +233,8 @@ static int look(struct lm_ring_lane *lane)
             result = lm_ring_enter(lane, 0, IORING_ENTER_GETEVENTS);
         }
     }
-    take_all(lane);
-    return result;
+    bool taken = take_all(lane);
+    return result ? result : taken;
 }
 
 /* Nothing is left to do but to wait. Is it better to look first? Asking the kernel for events makes
@@ -216,43 +250,39 @@ static bool look_first(struct lm_ring_lane *lane)
 static int look_and_learn(struct lm_ring_lane *lane)
 {
     bool telling = lane->unsubmitted && !lane->sends;
-    int result = look(lane);
+    int result = look(&lane->lane);
     if (telling) {
-        lane->luck += lane->lane.ready.first ? 1 : -2;
+        lane->luck += result > 0 ? 1 : -2;
         lane->luck = lane->luck < 0 ? 0 : lane->luck > 3 ? 3 : lane->luck;
     }
     return result;
 }
 
-/* Looks for as long as the spin_us setting says. True when something came. */
-static bool look_before_sleep(struct lm_ring_lane *lane, int *result)
-{
-    uint64_t until_ns = lm_clock_ns() + lane->spin_ns;
-    do {
-        *result = look(lane);
-        if (*result || lane->lane.ready.first ||
-            atomic_load_explicit(&lane->lane.inbox, memory_order_relaxed)) {
-            return true;
-        }
-    } while (lm_clock_ns() < until_ns);
-    return false;
-}
-
 static int sleep_in_ring(struct lm_ring_lane *lane, int64_t timeout_ns)
 {
-    int result = 0;
-    if (lane->spin_ns && look_before_sleep(lane, &result)) {
-        return result;
-    }
     if (!lm_lane_may_sleep(&lane->lane)) {
-        return look(lane);
+        return look(&lane->lane);
     }
     lm_count(&lane->lane.counters.waits);
-    result = timeout_ns < 0 ? lm_ring_enter(lane, 1, IORING_ENTER_GETEVENTS)
-                            : lm_ring_enter_timed(lane, timeout_ns);
+    int result = timeout_ns < 0 ? lm_ring_enter(lane, 1, IORING_ENTER_GETEVENTS)
+                                : lm_ring_enter_timed(lane, timeout_ns);
     lm_lane_woke(&lane->lane);
     take_all(lane);
     return result;
+}
+
+static int wait_for_something(struct lm_ring_lane *lane, int64_t timeout_ns, bool tried)
+{
+    int result = 0;
+    /* What was just tried would block: it does not complete at once. */
+    if (!tried && look_first(lane)) {
+        result = look_and_learn(lane);
+    }
+    if (result ||
+        (lane->spin_ns && lm_lane_spin(&lane->lane, look, lane->spin_ns, &timeout_ns, &result))) {
+        return result;
+    }
+    return sleep_in_ring(lane, timeout_ns);
 }
 
 static int ring_turn(struct lm_lane *base, int64_t timeout_ns)
@@ -270,20 +300,9 @@ static int ring_turn(struct lm_lane *base, int64_t timeout_ns)
         lm_ring_walk(lane, false);
     }
     /* A close without completion may have been the last thing outstanding. */
-    if (base->ready.first || base->outstanding != outstanding) {
-        timeout_ns = 0;
-    }
-    if (timeout_ns == 0) {
-        return look(lane);
-    }
-    /* What was just tried would block: it does not complete at once. */
-    if (!tried && look_first(lane)) {
-        int result = look_and_learn(lane);
-        if (result || base->ready.first || base->outstanding != outstanding) {
-            return result;
-        }
-    }
-    return sleep_in_ring(lane, timeout_ns);
+    bool waits = timeout_ns != 0 && !base->ready.first && base->outstanding == outstanding;
+    int result = waits ? wait_for_something(lane, timeout_ns, tried) : look(base);
+    return result < 0 ? result : 0;
 }
 
 /* The rest of the engine. */
@@ -319,7 +338,11 @@ static void ring_close(struct lm_lane *base, struct lm_base *socket)
     if (closed->armed) {
         lm_ring_add_chore(lane, closed, LM_RING_CHORE_DISARM);
     }
-    lm_ring_close_if_free(lane, closed);
+    if (closed->sent && socket->out) {
+        lm_ring_finish(lane, socket->out, -ECANCELED);
+    } else {
+        lm_ring_close_if_free(lane, closed);
+    }
 }
 
 /* Asks the kernel to give everything back that it has of this lane. */
@@ -355,13 +378,11 @@ static void ring_leave(struct lm_lane *base)
     }
     lane->quiescent = final;
     int result = 0;
-    while (lane->in_flight > lane->sent_waiting && !result) {
+    while ((lane->in_flight > lane->sent_waiting || lane->chores || lane->unsubmitted) && !result) {
         lm_ring_submit_rest(lane);
-        result = lm_ring_enter(lane, 1, IORING_ENTER_GETEVENTS);
+        bool waits = lane->in_flight > lane->sent_waiting;
+        result = lm_ring_enter(lane, waits, waits ? IORING_ENTER_GETEVENTS : 0);
         take_all(lane);
-    }
-    if (lane->unsubmitted) {
-        lm_ring_enter(lane, 0, 0); /* closes without a completion */
     }
     if (final) {
         lm_ring_forget_all_fixed(lane);

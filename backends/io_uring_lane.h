@@ -25,6 +25,7 @@
 enum lm_ring_tag {
     LM_RING_TAG_OP,        /* struct lm_op */
     LM_RING_TAG_MULTISHOT, /* struct lm_ring_socket */
+    LM_RING_TAG_ZEROCOPY,  /* struct lm_ring_socket */
     LM_RING_TAG_CLOSE,     /* struct lm_ring_socket */
     LM_RING_TAG_WAKE,
     LM_RING_TAG_NOTHING, /* of no interest: cancels */
@@ -35,8 +36,7 @@ enum lm_ring_tag {
 enum lm_ring_op_flag {
     LM_RING_OP_CANCELLED = 1u << 0,     /* a cancel has been asked for */
     LM_RING_OP_CANCEL_QUEUED = 1u << 1, /* ... and waits in lane->cancels */
-    LM_RING_OP_WAITING = 1u << 2, /* parked, but not in the ring: fed by a multishot operation */
-    LM_RING_OP_SENT = 1u << 3 /* zero-copy send whose result is known, its buffer not yet free */
+    LM_RING_OP_WAITING = 1u << 2 /* parked, but not in the ring: fed by a multishot operation */
 };
 
 /* What is to be submitted for a socket besides operations. */
@@ -55,6 +55,9 @@ struct lm_ring_socket {
     bool starved;   /* it ended because the buffers ran out */
     bool fixed_tried, fixed; /* its descriptor is registered, at its slab index */
     uint8_t chores;          /* enum lm_ring_chore */
+    bool sent;               /* the result of its zero-copy send is in sent_bytes; the kernel will
+                                say when it needs the buffer no more */
+    int32_t sent_bytes;
     int32_t end_result;
     uint16_t uses; /* submissions so far, as long as its descriptor is not registered */
     struct lm_ring_socket *next_chore;
@@ -87,7 +90,8 @@ struct lm_ring_lane {
     uint32_t entries;     /* submission entries there are; 0 with a submission thread */
     uint32_t in_flight;   /* operations, multishot ones and closes in the ring */
     uint32_t limit, in_limit;
-    uint32_t sent_waiting; /* operations with LM_RING_OP_SENT */
+    uint32_t armed;        /* multishot operations in the ring */
+    uint32_t sent_waiting; /* sockets with `sent` */
     uint32_t sends;        /* sends among the unsubmitted */
     int luck;              /* how likely receives complete at once: see look_first */
     uint32_t blind_turns;
@@ -99,9 +103,10 @@ struct lm_ring_lane {
     bool eager;
     bool wakes;    /* other threads may wake this lane */
     bool wake_due; /* the wake-up descriptor is to be polled (again) */
-    bool multishot_accept, zerocopy, async_close;
-    uint32_t fixed_count; /* slots for registered descriptors */
-    uint16_t uses_to_fix; /* submissions of a socket before its descriptor is registered */
+    bool multishot_accept, async_close;
+    size_t zerocopy_bytes; /* sends of at least so many are zero-copy; SIZE_MAX: none */
+    uint32_t fixed_count;  /* slots for registered descriptors */
+    uint16_t uses_to_fix;  /* submissions of a socket before its descriptor is registered */
     unsigned recv_ioprio;
     uint32_t hybrid_max; /* 0: not hybrid */
     size_t write_max_bytes, write_burst_bytes;
@@ -210,6 +215,8 @@ static inline void lm_ring_finish(struct lm_ring_lane *lane, struct lm_op *op, i
 /* Asks for something to be submitted for the socket in the next turn. */
 void lm_ring_add_chore(struct lm_ring_lane *lane, struct lm_ring_socket *socket,
                        enum lm_ring_chore chore);
+/* The ring has closed the socket's descriptor, or will before anything that is submitted later. */
+void lm_ring_closed(struct lm_ring_lane *lane, struct lm_ring_socket *socket);
 /* Closes a closing socket's descriptor and gives its memory back if nothing refers to it. */
 void lm_ring_close_if_free(struct lm_ring_lane *lane, struct lm_ring_socket *socket);
 
@@ -223,11 +230,10 @@ void lm_ring_submit_rest(struct lm_ring_lane *lane);
 
 /* io_uring_multishot.c */
 
-/* Serve an operation from what has come already, or let it wait for the socket's multishot
- * operation, which is armed if need be. False: the ring has no room, ask again. */
-bool lm_ring_multishot_accept(struct lm_ring_lane *lane, struct lm_op *op);
-/* May also find that the operation has to be submitted as a plain receive: *plain is set. */
-bool lm_ring_multishot_recv(struct lm_ring_lane *lane, struct lm_op *op, bool *plain);
+/* Serves an operation from what has come already, or lets it wait for the socket's multishot
+ * operation, which is armed if need be, or finds that it has to be submitted like others: *plain.
+ * False: the ring has no room, ask again. */
+bool lm_ring_serve(struct lm_ring_lane *lane, struct lm_op *op, bool *plain);
 /* A completion of the socket's multishot operation. */
 void lm_ring_multishot_done(struct lm_ring_lane *lane, struct lm_ring_socket *socket, int result,
                             unsigned flags);

@@ -204,37 +204,36 @@ static bool arm(struct lm_ring_lane *lane, struct lm_ring_socket *socket, bool l
     lm_ring_mark(sqe, socket, LM_RING_TAG_MULTISHOT);
     socket->listener = listener;
     socket->armed = true;
+    lane->armed++;
     lane->in_flight++;
     return true;
 }
 
-static bool serve_or_wait(struct lm_ring_lane *lane, struct lm_ring_socket *socket,
-                          struct lm_op *op, bool listener)
+/* Armed operations stay in the ring though nobody may wait for them, so they must leave room for
+ * plain ones. */
+static bool may_arm(const struct lm_ring_lane *lane)
 {
+    return lane->armed < lane->in_limit / 2;
+}
+
+bool lm_ring_serve(struct lm_ring_lane *lane, struct lm_op *op, bool *plain)
+{
+    struct lm_work *work = lm_work_of(op);
+    struct lm_ring_socket *socket = (struct lm_ring_socket *)work->socket;
     if (serve_kept(lane, socket, op)) {
         return true;
     }
-    if (!socket->armed && !arm(lane, socket, listener)) {
+    if (!socket->armed && (socket->starved || !may_arm(lane))) {
+        socket->starved = false;
+        *plain = true;
+        return true;
+    }
+    if (!socket->armed && !arm(lane, socket, work->kind == LM_OP_ACCEPT)) {
         return false;
     }
-    lm_work_of(op)->state = LM_OP_PARKED;
-    lm_work_of(op)->flags |= LM_RING_OP_WAITING;
+    work->state = LM_OP_PARKED;
+    work->flags |= LM_RING_OP_WAITING;
     return true;
-}
-
-bool lm_ring_multishot_accept(struct lm_ring_lane *lane, struct lm_op *op)
-{
-    return serve_or_wait(lane, (struct lm_ring_socket *)lm_work_of(op)->socket, op, true);
-}
-
-bool lm_ring_multishot_recv(struct lm_ring_lane *lane, struct lm_op *op, bool *plain)
-{
-    struct lm_ring_socket *socket = (struct lm_ring_socket *)lm_work_of(op)->socket;
-    if (socket->starved) {
-        socket->starved = false;
-        *plain = !socket->buffer_first;
-    }
-    return *plain || serve_or_wait(lane, socket, op, false);
 }
 
 /* Completions. */
@@ -270,6 +269,7 @@ void lm_ring_multishot_done(struct lm_ring_lane *lane, struct lm_ring_socket *so
 {
     if (!(flags & IORING_CQE_F_MORE)) {
         socket->armed = socket->disarming = false;
+        lane->armed--;
         lane->in_flight--;
     }
     keep_result(lane, socket, result, flags);

@@ -43,7 +43,10 @@ const struct lm_option lm_ring_options[LM_RING_OPTIONS + 1] = {
                         "long use, 1 = each at its first"),
     SWITCH("multishot_accept", "one submission accepts many connections"),
     SWITCH("multishot_recv", "one submission receives many times, into ring buffers, then copied"),
-    SWITCH("zerocopy", "IORING_OP_SEND_ZC; a send completes when its buffer is free again"),
+    {"zerocopy",
+     "send what has at least so many bytes without copying (IORING_OP_SEND_ZC), 0 = nothing; "
+     "not over AF_UNIX, where such sends fail",
+     0, 0, INT32_MAX, NULL},
     SWITCH("poll_first", "receives wait for readiness before their first try"),
     SWITCH("async_close", "close descriptors through the ring"),
     SWITCH("cqe_skip", "cancels and closes that succeed post no completion"),
@@ -88,7 +91,7 @@ static int check_rules(const uint64_t *options, char *why, size_t why_bytes)
     for (size_t i = 0; i < sizeof(excluding) / sizeof(*excluding); i++) {
         const struct rule *rule = &excluding[i];
         if (lm_ring_is_asked(options, rule->one) && lm_ring_is_asked(options, rule->other)) {
-            snprintf(why, why_bytes, "%s=1 and %s=1 exclude each other: %s; leave one of them out",
+            snprintf(why, why_bytes, "%s and %s exclude each other: %s; leave one of them out",
                      key_of(rule->one), key_of(rule->other), rule->reason);
             return -EINVAL;
         }
@@ -200,9 +203,13 @@ static void add_switches(struct line *line, const struct lm_ring_settings *setti
         add(line, ", descriptors registered after %u submissions", all ? 0 : LM_RING_USES_TO_FIX);
     }
     for (int i = LM_RING_MULTISHOT_ACCEPT; i <= LM_RING_CQE_SKIP; i++) {
-        if (options[i]) {
+        if (options[i] && i != LM_RING_ZEROCOPY) {
             add(line, ", %s", lm_ring_options[i].key);
         }
+    }
+    if (options[LM_RING_ZEROCOPY]) {
+        add(line, ", zero-copy sends from %llu bytes",
+            (unsigned long long)options[LM_RING_ZEROCOPY]);
     }
     if (options[LM_RING_HYBRID]) {
         add(line, ", hybrid up to %llu operations",

@@ -122,7 +122,7 @@ static int explain_lack(enum lm_ring_option option, const char *since, char *why
 {
     struct utsname system;
     uname(&system);
-    snprintf(why, why_bytes, "%s=1 needs Linux %s and this is %s; leave it out",
+    snprintf(why, why_bytes, "%s needs Linux %s and this is %s; leave it out",
              lm_ring_options[option].key, since, system.release);
     return -EOPNOTSUPP;
 }

@@ -28,7 +28,7 @@ static void configure(struct lm_ring_lane *lane)
     lane->write_burst_bytes = options[LM_RING_WRITE_BURST];
     lane->hybrid_max = options[LM_RING_HYBRID] ? (uint32_t)options[LM_RING_HYBRID_MAX] : 0;
     lane->multishot_accept = options[LM_RING_MULTISHOT_ACCEPT];
-    lane->zerocopy = options[LM_RING_ZEROCOPY];
+    lane->zerocopy_bytes = options[LM_RING_ZEROCOPY] ? options[LM_RING_ZEROCOPY] : SIZE_MAX;
     lane->async_close = options[LM_RING_ASYNC_CLOSE];
     lane->recv_ioprio = options[LM_RING_POLL_FIRST] ? IORING_RECVSEND_POLL_FIRST : 0;
     lane->spin_ns = options[LM_RING_SPIN_US] * 1000u;
@@ -36,7 +36,8 @@ static void configure(struct lm_ring_lane *lane)
     if (flags & IORING_SETUP_TASKRUN_FLAG) {
         lane->work_flags |= IORING_SQ_TASKRUN;
     } else {
-        lane->blind = flags & (IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN);
+        lane->blind =
+            flags & (IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_SQPOLL);
     }
     lane->enter_fd = lane->ring.ring_fd;
     lane->entries = lane->settings.sqpoll ? 0 : lane->ring.sq.ring_entries;
@@ -156,24 +157,24 @@ void lm_ring_wake(struct lm_lane *base)
 
 /* Entering. */
 
-/* Shows the kernel all entries filled so far. */
-static void publish(struct io_uring *ring)
+/* Shows the kernel all entries filled so far. False: that is all, no call is needed, because there
+ * is a submission thread, which is awake, and nothing to wait for. */
+static bool publish(struct lm_ring_lane *lane, unsigned *flags)
 {
-    ring->sq.sqe_head = ring->sq.sqe_tail;
-    io_uring_smp_store_release(ring->sq.ktail, ring->sq.sqe_tail);
-}
-
-/* With a submission thread publishing is all, unless that sleeps or there is something to wait for.
- * False: no call is needed. */
-static bool polled_needs_call(struct lm_ring_lane *lane, unsigned *flags)
-{
+    struct io_uring_sq *sq = &lane->ring.sq;
+    sq->sqe_head = sq->sqe_tail;
+    if (!lane->settings.sqpoll) {
+        io_uring_smp_store_release(sq->ktail, sq->sqe_tail);
+        return true;
+    }
     lane->unsubmitted = 0;
-    io_uring_smp_mb(); /* the new tail is visible before the flag is read; pairs with the thread's
-                        */
-    if (lm_ring_flags(lane) & IORING_SQ_NEED_WAKEUP) {
+    /* The thread says that it goes to sleep, then looks at the tail once more; so here the tail has
+     * to be visible before the flag is read. */
+    __atomic_store_n(sq->ktail, sq->sqe_tail, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(sq->kflags, __ATOMIC_SEQ_CST) & IORING_SQ_NEED_WAKEUP) {
         *flags |= IORING_ENTER_SQ_WAKEUP;
     }
-    return *flags;
+    return *flags != 0;
 }
 
 static int enter_error(struct lm_ring_lane *lane, int result)
@@ -195,9 +196,8 @@ static int enter_error(struct lm_ring_lane *lane, int result)
 static int enter(struct lm_ring_lane *lane, unsigned min_complete, unsigned flags,
                  struct io_uring_getevents_arg *argument)
 {
-    publish(&lane->ring);
     lane->sends = 0;
-    if (lane->settings.sqpoll && !polled_needs_call(lane, &flags)) {
+    if (!publish(lane, &flags)) {
         return 0;
     }
     lm_count_syscall(&lane->lane.counters, LM_SYS_RING_ENTER);

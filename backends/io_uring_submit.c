@@ -30,44 +30,48 @@ static void push_front(struct lm_queue *queue, struct lm_op *op)
     queue->first = op;
 }
 
-static void prepare(struct lm_ring_lane *lane, const struct lm_work *work, struct io_uring_sqe *sqe)
+static void prepare_send(struct lm_ring_lane *lane, struct lm_op *op, struct io_uring_sqe *sqe)
 {
+    const struct lm_work *work = lm_work_of(op);
+    size_t bytes = lm_ring_send_bytes(lane, work);
+    lane->sends++;
+    if (bytes >= lane->zerocopy_bytes) {
+        io_uring_prep_send_zc(sqe, work->socket->fd, work->buffer, bytes, MSG_NOSIGNAL, 0);
+        lm_ring_mark(sqe, work->socket, LM_RING_TAG_ZEROCOPY);
+    } else {
+        io_uring_prep_send(sqe, work->socket->fd, work->buffer, bytes, MSG_NOSIGNAL);
+        lm_ring_mark(sqe, op, LM_RING_TAG_OP);
+    }
+}
+
+static void prepare(struct lm_ring_lane *lane, struct lm_op *op, struct io_uring_sqe *sqe)
+{
+    const struct lm_work *work = lm_work_of(op);
     int fd = work->socket->fd;
     switch (work->kind) {
     case LM_OP_SEND:
-        lane->sends++;
-        if (lane->zerocopy) {
-            io_uring_prep_send_zc(sqe, fd, work->buffer, lm_ring_send_bytes(lane, work),
-                                  MSG_NOSIGNAL, 0);
-        } else {
-            io_uring_prep_send(sqe, fd, work->buffer, lm_ring_send_bytes(lane, work), MSG_NOSIGNAL);
-        }
+        prepare_send(lane, op, sqe);
         break;
     case LM_OP_RECV:
         io_uring_prep_recv(sqe, fd, work->buffer, work->bytes, 0);
         sqe->ioprio |= (uint16_t)lane->recv_ioprio;
+        lm_ring_mark(sqe, op, LM_RING_TAG_OP);
         break;
     case LM_OP_ACCEPT:
         io_uring_prep_accept(sqe, fd, NULL, NULL, SOCK_CLOEXEC);
+        lm_ring_mark(sqe, op, LM_RING_TAG_OP);
         break;
     default:
         io_uring_prep_connect(sqe, fd, work->address, (socklen_t)work->bytes);
+        lm_ring_mark(sqe, op, LM_RING_TAG_OP);
     }
     lm_ring_target(lane, (struct lm_ring_socket *)work->socket, sqe);
 }
 
-/* Serves op from a multishot operation. *plain: it has to be submitted like others. */
-static bool serve(struct lm_ring_lane *lane, struct lm_op *op, bool *plain)
+static bool is_multishot(const struct lm_ring_lane *lane, const struct lm_work *work)
 {
-    uint8_t kind = lm_work_of(op)->kind;
-    if (kind == LM_OP_ACCEPT && lane->multishot_accept) {
-        return lm_ring_multishot_accept(lane, op);
-    }
-    if (kind == LM_OP_RECV && lane->buffers.ring) {
-        return lm_ring_multishot_recv(lane, op, plain);
-    }
-    *plain = true;
-    return true;
+    return (work->kind == LM_OP_ACCEPT && lane->multishot_accept) ||
+           (work->kind == LM_OP_RECV && lane->buffers.ring);
 }
 
 /* False: the ring has no room, the operation stays with the caller. */
@@ -77,8 +81,8 @@ static bool submit(struct lm_ring_lane *lane, struct lm_op *op)
     if (lane->in_flight >= (lm_ring_is_receive(work) ? lane->in_limit : lane->limit)) {
         return false;
     }
-    bool plain = false;
-    if (!serve(lane, op, &plain)) {
+    bool plain = !is_multishot(lane, work);
+    if (!plain && !lm_ring_serve(lane, op, &plain)) {
         return false;
     }
     if (plain) {
@@ -86,8 +90,7 @@ static bool submit(struct lm_ring_lane *lane, struct lm_op *op)
         if (!sqe) {
             return false;
         }
-        prepare(lane, work, sqe);
-        lm_ring_mark(sqe, op, LM_RING_TAG_OP);
+        prepare(lane, op, sqe);
         work->state = LM_OP_PARKED;
         lane->in_flight++;
     }
@@ -195,6 +198,15 @@ static bool submit_cancel(struct lm_ring_lane *lane, const void *object, enum lm
     return sqe != NULL;
 }
 
+static bool submit_cancel_op(struct lm_ring_lane *lane, struct lm_op *op)
+{
+    const struct lm_work *work = lm_work_of(op);
+    bool zerocopy =
+        work->kind == LM_OP_SEND && lm_ring_send_bytes(lane, work) >= lane->zerocopy_bytes;
+    return zerocopy ? submit_cancel(lane, work->socket, LM_RING_TAG_ZEROCOPY)
+                    : submit_cancel(lane, op, LM_RING_TAG_OP);
+}
+
 static bool submit_close(struct lm_ring_lane *lane, struct lm_ring_socket *socket)
 {
     struct io_uring_sqe *sqe = lm_ring_entry(lane);
@@ -208,8 +220,7 @@ static bool submit_close(struct lm_ring_lane *lane, struct lm_ring_socket *socke
         /* The entry needs nothing of the socket, and the descriptor's number is free for others
          * only when the kernel has executed it. */
         lm_ring_mark(sqe, NULL, LM_RING_TAG_NOTHING);
-        lane->lane.outstanding--;
-        lm_slab_give(&lane->lane.sockets, socket);
+        lm_ring_closed(lane, socket);
     } else {
         lm_ring_mark(sqe, socket, LM_RING_TAG_CLOSE);
         lane->in_flight++;
@@ -217,15 +228,34 @@ static bool submit_close(struct lm_ring_lane *lane, struct lm_ring_socket *socke
     return true;
 }
 
-static bool do_chores(struct lm_ring_lane *lane, struct lm_ring_socket *socket)
+static bool submit_disarm(struct lm_ring_lane *lane, struct lm_ring_socket *socket)
 {
-    if (socket->chores & LM_RING_CHORE_DISARM && socket->armed && !socket->disarming) {
-        if (!submit_cancel(lane, socket, LM_RING_TAG_MULTISHOT)) {
-            return false;
-        }
-        socket->disarming = true;
+    if (socket->armed && !socket->disarming) {
+        socket->disarming = submit_cancel(lane, socket, LM_RING_TAG_MULTISHOT);
     }
-    return !(socket->chores & LM_RING_CHORE_CLOSE) || submit_close(lane, socket);
+    return !socket->armed || socket->disarming;
+}
+
+/* A socket has one chore at a time: it is closed only when its multishot operation is over. */
+static void submit_chores(struct lm_ring_lane *lane)
+{
+    struct lm_ring_socket *socket;
+    while ((socket = lane->chores)) {
+        struct lm_ring_socket *next = socket->next_chore;
+        if (socket->chores == LM_RING_CHORE_CLOSE) {
+            if (!submit_close(lane, socket)) {
+                return;
+            }
+            lane->chores = next;
+        } else {
+            if (!submit_disarm(lane, socket)) {
+                return;
+            }
+            lane->chores = next;
+            socket->chores = 0;
+            lm_ring_close_if_free(lane, socket);
+        }
+    }
 }
 
 static bool submit_wake_poll(struct lm_ring_lane *lane)
@@ -244,21 +274,9 @@ void lm_ring_submit_rest(struct lm_ring_lane *lane)
     if (lane->wake_due) {
         lane->wake_due = !submit_wake_poll(lane);
     }
-    struct lm_ring_socket *socket;
-    while ((socket = lane->chores)) {
-        struct lm_ring_socket *next = socket->next_chore;
-        bool close_only = socket->chores == LM_RING_CHORE_CLOSE;
-        if (!do_chores(lane, socket)) {
-            return;
-        }
-        lane->chores = next;
-        if (!close_only) {
-            socket->chores = 0;
-            lm_ring_close_if_free(lane, socket);
-        }
-    }
+    submit_chores(lane);
     struct lm_op *op;
-    while ((op = lane->cancels.first) && submit_cancel(lane, op, LM_RING_TAG_OP)) {
+    while ((op = lane->cancels.first) && submit_cancel_op(lane, op)) {
         lm_queue_pop(&lane->cancels);
         lm_work_of(op)->flags &= ~(uint32_t)LM_RING_OP_CANCEL_QUEUED;
     }

@@ -187,10 +187,11 @@ struct lm_base *lm_lane_socket(struct lm_lane *lane, int fd);
 bool lm_lane_may_sleep(struct lm_lane *lane);
 void lm_lane_woke(struct lm_lane *lane);
 
-/* Instead of sleeping: calls look(lane), which does not sleep and returns 0 or a negative errno,
- * for as long as nothing comes and neither spin_ns nor *timeout_ns (-1: no limit) has passed. Takes
- * the time spent off *timeout_ns. True when the turn is over: something came, the time is up, the
- * loop is stopped, or *result is look's error. */
+/* Instead of sleeping: calls look(lane), which does not sleep and returns 0, or a negative errno,
+ * or a positive value to end the turn, for as long as nothing comes and neither spin_ns nor
+ * *timeout_ns
+ * (-1: no limit) has passed. Takes the time spent off *timeout_ns. True when the turn is over:
+ * something came, the time is up, the loop is stopped, or *result is look's, not 0. */
 bool lm_lane_spin(struct lm_lane *lane, int (*look)(struct lm_lane *lane), uint64_t spin_ns,
                   int64_t *timeout_ns, int *result);
 
