@@ -223,6 +223,21 @@ static void set_defaults(struct run_options *options)
     request->representative = options->quick;
 }
 
+/* A time limit that no sample can keep makes a run of failures. */
+static bool check_timeout(const struct run_options *options)
+{
+    const struct lm_plan_request *request = &options->request;
+    double needed_s = request->warmup_s + request->duration_s;
+    if (options->resume != NULL || !options->has_timeout || request->timeout_s > needed_s) {
+        return true;
+    }
+    fprintf(stderr,
+            "loopmark run: --timeout %g is over before a sample's warm-up and duration of %g s "
+            "together are; give it more, or leave it out\n",
+            request->timeout_s, needed_s);
+    return false;
+}
+
 static bool parse_options(int argc, char **argv, struct run_options *options)
 {
     *options = (struct run_options){.request = {.interleaved = true}};
@@ -236,7 +251,7 @@ static bool parse_options(int argc, char **argv, struct run_options *options)
         }
     }
     set_defaults(options);
-    return lm_no_more_words(argc, argv, "run");
+    return lm_no_more_words(argc, argv, "run") && check_timeout(options);
 }
 
 static bool refuse_contradiction(const char *option, double recorded, double asked)

@@ -359,6 +359,14 @@ static void backends_and_cases_given_twice_add_up(void **state)
     lm_results_free(&results);
 }
 
+static void a_time_limit_below_the_duration_is_refused(void **state)
+{
+    (void)state;
+    PROGRAM_RUN(&program, NULL, LM_PROGRAM, "run", "--duration", "1", "--timeout", "0.5");
+    assert_code(&program, 2);
+    assert_said(&program, "--timeout 0.5 is over before");
+}
+
 static void seconds_are_decimal(void **state)
 {
     (void)state;
@@ -397,6 +405,7 @@ int main(void)
         IN_FOLDER(unknown_names_are_refused_with_the_nearest),
         IN_FOLDER(values_out_of_range_are_refused_with_the_range),
         IN_FOLDER(backends_and_cases_given_twice_add_up),
+        IN_FOLDER(a_time_limit_below_the_duration_is_refused),
         IN_FOLDER(seconds_are_decimal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
