@@ -146,6 +146,10 @@ struct lm_backend {
      * cause and what a person can do about it. */
     int (*available)(const uint64_t *options, char *why, size_t why_bytes);
 
+    /* Optional. The capabilities (enum lm_capability) that these options take away, and in *why,
+     * when there are any, a sentence that says so; 0 when they take none. */
+    uint32_t (*takes_away)(const uint64_t *options, const char **why);
+
     /* Optional. Writes the settings in force (library version, kernel flags, order of work) as one
      * line without a full stop into text. */
     void (*describe)(const uint64_t *options, char *text, size_t text_bytes);
@@ -205,6 +209,18 @@ struct lm_backend {
      * started again by the time the cancel is acted on. */
     void (*cancel)(struct lm_loop *loop, struct lm_op *op);
 };
+
+/* What a backend can do with these options. *why gets the sentence that says why a capability is
+ * missing, or NULL when the backend gives none. */
+static inline uint32_t lm_capabilities(const struct lm_backend *backend, const uint64_t *options,
+                                       const char **why)
+{
+    *why = backend->limits;
+    if (!backend->takes_away) {
+        return backend->capabilities;
+    }
+    return backend->capabilities & ~backend->takes_away(options, why);
+}
 
 /* The one symbol a plugin (shared object) exports. The table lives as long as the process. */
 const struct lm_backend *loopmark_backend(void);

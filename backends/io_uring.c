@@ -403,6 +403,15 @@ static const struct lm_engine ring_engine = {
     .wake = lm_ring_wake,
 };
 
+static uint32_t ring_takes_away(const uint64_t *options, const char **why)
+{
+    if (!options[LM_RING_ZEROCOPY]) {
+        return 0;
+    }
+    *why = "AF_UNIX sockets refuse zero-copy sends (zerocopy); leave it at 0 for them";
+    return LM_CAP_LOCAL;
+}
+
 static int ring_loop_create(const struct lm_loop_config *config, struct lm_loop **loop)
 {
     return lm_loop_create(&ring_engine, config, loop);
@@ -415,6 +424,7 @@ const struct lm_backend lm_backend_io_uring = {
     .capabilities = LM_CAP_THREADS | LM_CAP_LOOPS | LM_CAP_LOCKLESS | LM_CAP_LOCAL,
     .options = lm_ring_options,
     .available = lm_ring_available,
+    .takes_away = ring_takes_away,
     .describe = lm_ring_describe,
     .loop_create = ring_loop_create,
     LM_LOOP_MEMBERS,

@@ -355,7 +355,6 @@ static int reactor_loop_create(const struct lm_loop_config *config, struct lm_lo
     if (hint == HINT_AUTO) {
         hint = config->lockless ? HINT_UNSAFE : HINT_SAFE;
     }
-    /* All other hints promise that one thread runs the loop. */
     if (config->threads > 1 && hint != HINT_SAFE) {
         return -ENOTSUP;
     }
@@ -413,6 +412,15 @@ static int reactor_available(const uint64_t *values, char *why, size_t why_bytes
     return 0;
 }
 
+static uint32_t reactor_takes_away(const uint64_t *values, const char **why)
+{
+    if (values[OPTION_HINT] == HINT_AUTO || values[OPTION_HINT] == HINT_SAFE) {
+        return 0;
+    }
+    *why = "this concurrency hint promises that one thread runs the loop; hint=safe allows more";
+    return LM_CAP_THREADS;
+}
+
 static void reactor_describe(const uint64_t *values, char *text, size_t text_bytes)
 {
     const char *hint = values[OPTION_HINT] == HINT_AUTO ? "safe, unsafe when lockless"
@@ -430,6 +438,7 @@ const struct lm_backend lm_backend_reactor = {
     .capabilities = LM_CAP_THREADS | LM_CAP_LOOPS | LM_CAP_LOCKLESS | LM_CAP_LOCAL,
     .options = options,
     .available = reactor_available,
+    .takes_away = reactor_takes_away,
     .describe = reactor_describe,
     .loop_create = reactor_loop_create,
     .loop_destroy = reactor_loop_destroy,

@@ -205,16 +205,17 @@ static json_t *backends_json(const struct lm_candidates *rows)
     for (size_t i = 0; i < rows->count; i++) {
         const struct lm_candidate *row = &rows->items[i];
         const struct lm_backend *backend = row->spec.backend;
+        const char *limits = NULL;
+        uint32_t capabilities =
+            backend != NULL ? lm_capabilities(backend, row->spec.options, &limits) : 0;
         bool available = row->unavailable[0] == '\0';
         json_array_append_new(
             list,
             json_pack("{s:s, s:s, s:b, s:s?, s:s, s:o, s:s?, s:o}", "spec", row->spec.text, "title",
                       row->title, "available", available, "unavailable",
                       available ? NULL : row->unavailable, "settings", row->settings,
-                      "capabilities",
-                      words_json(backend != NULL ? backend->capabilities : 0, capability_words),
-                      "limits", backend != NULL ? backend->limits : NULL, "options",
-                      options_json(backend != NULL ? backend->options : NULL)));
+                      "capabilities", words_json(capabilities, capability_words), "limits", limits,
+                      "options", options_json(backend != NULL ? backend->options : NULL)));
     }
     return list;
 }

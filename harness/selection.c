@@ -121,7 +121,7 @@ const char *lm_candidate_skip_reason(const struct lm_candidate *candidate,
     if (candidate->unavailable[0] != '\0') {
         return candidate->unavailable;
     }
-    return lm_case_skip_reason(which, candidate->spec.backend);
+    return lm_case_skip_reason(which, candidate->spec.backend, candidate->spec.options);
 }
 
 /* Does the glob spell out the family, so that micro cases it matches were meant? */

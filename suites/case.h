@@ -89,8 +89,9 @@ struct lm_case_result {
     struct lm_counters counters; /* of the measured phase, all loops */
 };
 
-/* Reason why the case can not run on this backend, or NULL when it can. */
-const char *lm_case_skip_reason(const struct lm_case *which, const struct lm_backend *backend);
+/* Reason why the case can not run on this backend with these options, or NULL when it can. */
+const char *lm_case_skip_reason(const struct lm_case *which, const struct lm_backend *backend,
+                                const uint64_t *options);
 
 /* Runs one case. 0 and an empty error, or a negative errno and result->error. Blocks until done; a
  * backend that loses a completion makes it block for ever, so the caller bounds its time. */

@@ -78,14 +78,16 @@ bool lm_metric_higher_is_better(enum lm_metric metric)
     return metric != LM_METRIC_MEAN_NS;
 }
 
-const char *lm_case_skip_reason(const struct lm_case *which, const struct lm_backend *backend)
+const char *lm_case_skip_reason(const struct lm_case *which, const struct lm_backend *backend,
+                                const uint64_t *options)
 {
-    uint32_t missing = which->capabilities & ~backend->capabilities;
+    const char *why;
+    uint32_t missing = which->capabilities & ~lm_capabilities(backend, options, &why);
     if (!missing) {
         return NULL;
     }
-    if (backend->limits) {
-        return backend->limits;
+    if (why) {
+        return why;
     }
     if (missing & LM_CAP_THREADS) {
         return "the backend can not have several threads run one loop";
@@ -100,7 +102,7 @@ int lm_case_run(const struct lm_case *which, const struct lm_case_setup *setup,
                 struct lm_case_result *result)
 {
     memset(result, 0, sizeof(*result));
-    const char *reason = lm_case_skip_reason(which, setup->backend);
+    const char *reason = lm_case_skip_reason(which, setup->backend, setup->options);
     if (reason) {
         snprintf(result->error, sizeof(result->error), "%s", reason);
         return -ENOTSUP;

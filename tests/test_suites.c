@@ -103,7 +103,7 @@ static void run_all_cases(const struct lm_backend *backend)
     for (size_t i = 0; i < lm_case_count(); i++) {
         const struct lm_case *which = lm_case_at(i);
         int error = run(which->name, backend, spec.options, 10000000);
-        if (lm_case_skip_reason(which, backend)) {
+        if (lm_case_skip_reason(which, backend, spec.options)) {
             assert_int_equal(error, -ENOTSUP);
             continue;
         }

@@ -20,7 +20,8 @@ static struct {
 const char *contract_skip_reason(const struct contract_subject *subject,
                                  const struct contract_test *test, bool local)
 {
-    uint32_t capabilities = subject->backend->capabilities;
+    const char *why;
+    uint32_t capabilities = lm_capabilities(subject->backend, subject->options, &why);
     if (local && !(capabilities & LM_CAP_LOCAL)) {
         return "the backend has no AF_UNIX sockets";
     }
