@@ -388,10 +388,14 @@ bool contract_open(struct contract *t, const struct contract_subject *subject, b
     *t = (struct contract){.subject = subject, .backend = subject->backend, .local = local};
     pthread_mutex_init(&t->lock, NULL);
     pthread_mutex_init(&t->outcome_lock, NULL);
+    pthread_mutex_init(&t->pair_lock, NULL);
     t->raw = contract_alloc(t, (size_t)descriptor_limit());
     t->crew = contract_alloc(t, sizeof *t->crew);
     pthread_mutex_init(&t->crew->lock, NULL);
     pthread_cond_init(&t->crew->change, NULL);
+    if (!open_pair_listener(t)) {
+        return false;
+    }
     t->loop = contract_new_loop(t);
     while (t->loop && t->crew->size + 1 < subject->threads) {
         if (pthread_create(&t->crew->threads[t->crew->size], NULL, crew_member, t)) {

@@ -109,6 +109,11 @@ struct step {
 #define CONTRACT_DESCRIPTORS 32768 /* most that a test may use: all are looked at when it ends */
 #define CONTRACT_NAMES       8     /* most AF_UNIX listeners of one test */
 
+struct address {
+    struct sockaddr_storage storage;
+    socklen_t bytes;
+};
+
 struct contract {
     const struct contract_subject *subject;
     const struct lm_backend *backend;
@@ -127,6 +132,10 @@ struct contract {
     struct contract_block *blocks;
     uint32_t next_affinity, next_name;
     bool *raw; /* by number: descriptors to be closed when the test ends */
+    /* Where TCP pairs meet: one port for all, for finding a free one is slow among thousands. */
+    int pair_listener; /* -1 when local */
+    struct address pair_address;
+    pthread_mutex_t pair_lock;
 };
 
 /* Notes what was seen, unless something was noted before, and stops the loop. */
@@ -217,10 +226,6 @@ void reset_on_close(int fd);
 int loop_pair(struct contract *t, struct lm_socket *ends[2]);
 int half_pair(struct contract *t, struct lm_socket **end, int *peer_fd);
 
-struct address {
-    struct sockaddr_storage storage;
-    socklen_t bytes;
-};
 static inline const struct sockaddr *address_of(const struct address *address)
 {
     return (const struct sockaddr *)&address->storage;

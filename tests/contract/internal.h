@@ -1,4 +1,4 @@
-/* internal.h - between contract.c and runner.c; tests do not need it. */
+/* internal.h - between contract.c, runner.c and net.c; tests do not need it. */
 #ifndef LM_CONTRACT_INTERNAL_H
 #define LM_CONTRACT_INTERNAL_H
 
@@ -7,6 +7,9 @@
 /* Makes the loop and its threads. False when that failed; contract_close is due either way. */
 bool contract_open(struct contract *t, const struct contract_subject *subject, bool local);
 void contract_close(struct contract *t);
+
+/* Makes what raw_pair needs. False when that failed, which is noted. */
+bool open_pair_listener(struct contract *t);
 
 const char *contract_kind(int kind);
 

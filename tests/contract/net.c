@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/contract/contract.h"
+#include "tests/contract/internal.h"
 
 static int note(struct contract *t, const char *call)
 {
@@ -126,6 +127,20 @@ int raw_connect(struct contract *t, const struct address *address)
     return connect_with_buffers(t, address, 0);
 }
 
+/* Makes a TCP pair over the listener, of which no other connection may be waiting. */
+static int meet(struct contract *t, int listener, const struct address *address, int buffer_bytes,
+                int fds[2])
+{
+    fds[0] = connect_with_buffers(t, address, buffer_bytes);
+    fds[1] = fds[0] < 0 ? -1 : track_fd(t, accept(listener, NULL, NULL));
+    if (fds[1] < 0) {
+        return fds[0] < 0 ? -1 : note(t, "accept");
+    }
+    int on = 1;
+    setsockopt(fds[1], IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return 0;
+}
+
 static int pair_with_buffers(struct contract *t, int fds[2], int buffer_bytes)
 {
     struct address address;
@@ -145,20 +160,26 @@ static int pair_with_buffers(struct contract *t, int fds[2], int buffer_bytes)
     if (listener < 0) {
         return -1;
     }
-    fds[0] = connect_with_buffers(t, &address, buffer_bytes);
-    fds[1] = fds[0] < 0 ? -1 : track_fd(t, accept(listener, NULL, NULL));
+    int result = meet(t, listener, &address, buffer_bytes, fds);
     close_raw(t, listener);
-    if (fds[1] < 0) {
-        return fds[0] < 0 ? -1 : note(t, "accept");
-    }
-    int on = 1;
-    setsockopt(fds[1], IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    return 0;
+    return result;
+}
+
+bool open_pair_listener(struct contract *t)
+{
+    t->pair_listener = t->local ? -1 : raw_listener(t, 16, &t->pair_address);
+    return t->local || t->pair_listener >= 0;
 }
 
 int raw_pair(struct contract *t, int fds[2])
 {
-    return pair_with_buffers(t, fds, 0);
+    if (t->local) {
+        return pair_with_buffers(t, fds, 0);
+    }
+    pthread_mutex_lock(&t->pair_lock);
+    int result = meet(t, t->pair_listener, &t->pair_address, 0, fds);
+    pthread_mutex_unlock(&t->pair_lock);
+    return result;
 }
 
 int raw_small_pair(struct contract *t, int fds[2])
