@@ -97,7 +97,8 @@ struct lm_loop_config {
     const uint64_t *options; /* a value for each entry of lm_backend.options, in that order */
 };
 
-/* System calls that a backend counts, by the name strace shows on Linux. */
+/* System calls that a backend counts, by the name strace shows on Linux. What libc calls for a
+ * contended mutex or a condition variable (futex) is not among them: a backend can not see it. */
 enum lm_syscall {
     LM_SYS_SEND,   /* sendto, sendmsg, send */
     LM_SYS_RECV,   /* recvfrom, recvmsg, recv */
@@ -117,7 +118,6 @@ enum lm_syscall {
     LM_SYS_TIMER_SET,     /* timerfd_settime */
     LM_SYS_READ,
     LM_SYS_WRITE,
-    LM_SYS_FUTEX, /* mutex and condition variable calls are not counted here: they are libc's */
     LM_SYS_COUNT
 };
 

@@ -107,7 +107,6 @@ const char *lm_syscall_name(enum lm_syscall kind)
         [LM_SYS_TIMER_SET] = "timerfd_settime",
         [LM_SYS_READ] = "read",
         [LM_SYS_WRITE] = "write",
-        [LM_SYS_FUTEX] = "futex",
     };
     return (unsigned)kind < LM_SYS_COUNT ? names[kind] : NULL;
 }

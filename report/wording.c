@@ -145,7 +145,8 @@ void lm_word_columns(FILE *out)
     fputs(
         "p50, p99, CPU/op and calls/op are medians over the iterations. An operation is what the "
         "case counts, a received chunk where the unit is bytes; CPU is that of the whole process, "
-        "both ends; calls are the backend's system calls.",
+        "both ends; calls are the backend's system calls (those that libc makes for contended "
+        "locks are not seen).",
         out);
 }
 

@@ -51,7 +51,6 @@ awk '
     /loopmark:begin/ { open = 1; marks++ }
     END {
         for (name in counted) {
-            if (name == "futex") continue
             wrong = counted[name] != seen[name] + 0
             if (wrong || counted[name] > 0)
                 printf "%-14s counted %7d, strace saw %7d%s\n", name, counted[name], seen[name],

@@ -238,7 +238,6 @@ static void print_counters(const struct work *work)
         [LM_SYS_TIMER_SET] = "timer_set",
         [LM_SYS_READ] = "read",
         [LM_SYS_WRITE] = "write",
-        [LM_SYS_FUTEX] = "futex",
     };
     for (int i = 0; i < LM_SYS_COUNT; i++) {
         printf("%s=%llu\n", names[i],
