@@ -7,7 +7,8 @@
  * What is in flight. A lane lets at most `limit` operations into the kernel, less than half of the
  * completion queue; the rest wait in the lane's queues until others complete. The other half is for
  * what can complete besides: a cancel for each operation, the second completion of a zero-copy
- * send, the extra ones of multishot operations, the wake-up. So the queue can not overflow.
+ * send, the wake-up, the extra ones of multishot operations (which the kernel ends when there is no
+ * room for another). So the queue can not overflow.
  * Receives and accepts stop at three quarters of the limit (`in_limit`), so that any number of
  * them, waiting for a send, never keeps that send out.
  */

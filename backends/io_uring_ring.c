@@ -1,9 +1,9 @@
 /* io_uring_ring.c - a lane's ring: set-up, io_uring_enter, registered descriptors, tear-down.
  *
- * Submission entries are taken with io_uring_get_sqe, but handed over here instead of by
- * io_uring_submit...: those may call the kernel any number of times, and the counters promise each
- * call (LM_SYS_RING_ENTER equals what strace counts). What is relied upon is in liburing's public
- * structures: sq.sqe_tail is the next entry to be filled, sq.ktail what the kernel may read up to.
+ * Entries are handed over here instead of by io_uring_submit...: those may call the kernel any
+ * number of times, and the counters promise each call (LM_SYS_RING_ENTER equals what strace
+ * counts). What is relied upon is in liburing's public structures: sq.sqe_tail is the next entry to
+ * be filled, sq.ktail what the kernel may read up to.
  */
 #include "backends/io_uring_lane.h"
 
@@ -125,8 +125,11 @@ int lm_ring_lane_enter(struct lm_lane *base)
         }
         lane->enabled = true;
     }
-    int result = lane->settings.registered_ring ? register_ring(lane) : 0;
-    if (!result && lane->settings.fixed_files) {
+    int result = 0;
+    if (lane->settings.registered_ring && !lane->enter_flags) {
+        result = register_ring(lane);
+    }
+    if (!result && lane->settings.fixed_files && !lane->fixed_count) {
         result = register_files(lane);
     }
     if (!result && lane->buffers.ring) {
@@ -135,7 +138,7 @@ int lm_ring_lane_enter(struct lm_lane *base)
     return result;
 }
 
-/* Nothing in the ring refers to operations or sockets any more (lm_ring_lane_leave). */
+/* Nothing in the ring refers to operations or sockets any more: lane_leave has seen to that. */
 void lm_ring_lane_close(struct lm_lane *base)
 {
     struct lm_ring_lane *lane = (struct lm_ring_lane *)base;

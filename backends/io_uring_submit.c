@@ -214,11 +214,12 @@ static bool submit_close(struct lm_ring_lane *lane, struct lm_ring_socket *socke
         return false;
     }
     io_uring_prep_close(sqe, socket->base.fd);
-    skip_completion(lane, sqe);
     socket->base.fd = -1;
-    if (lane->settings.cqe_skip) {
+    if (lane->settings.cqe_skip && !lane->settings.sqpoll) {
         /* The entry needs nothing of the socket, and the descriptor's number is free for others
-         * only when the kernel has executed it. */
+         * only when the kernel has executed it: in the call that submits it. Only of a submission
+         * thread would nobody know when. */
+        skip_completion(lane, sqe);
         lm_ring_mark(sqe, NULL, LM_RING_TAG_NOTHING);
         lm_ring_closed(lane, socket);
     } else {

@@ -334,6 +334,7 @@ static void a_close_is_seen_by_the_peer_when_the_loop_has_run(void **state)
         "io_uring:multishot_recv=1",
         "io_uring:multishot_recv=1,async_close=1,cqe_skip=1",
         "io_uring:sqpoll=1,async_close=1",
+        "io_uring:sqpoll=1,async_close=1,cqe_skip=1",
         "io_uring:defer_taskrun=0", /* the receive has completed when it is closed */
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
