@@ -1,7 +1,8 @@
 /* main.c - the contract tests as a program: contract SPEC MODE [PATTERN].
  *
  * MODE is normal, lockless, shared2 or shared4 (a loop of so many threads), or one of:
- *   settings  lockless and shared2 once more for each switch turned and each other word of a choice
+ *   settings  lockless once more for each switch turned and for each other word of a choice
+ *   settings2 shared2, the same
  *   counters  a fixed piece of work between two marks in the system call trace, then what the
  *             backend counted (workload.c)
  * PATTERN is a shell pattern for names as they are printed. Exit status: 0, 1 for a failure, 77
@@ -77,22 +78,24 @@ static bool is_available(const struct lm_spec *spec)
     return true;
 }
 
-/* One setting in the modes that differ most. The crowds, which take most of the time (thousands of
- * sockets), come once. */
-static void run_setting(const struct lm_spec *spec, struct contract_subject *subject,
+/* One changed setting, in the mode asked for. With several threads the crowds (thousands of
+ * sockets, most of the time) are left out. */
+static void run_setting(const struct lm_spec *turned, struct contract_subject *subject,
                         const char *pattern, struct tally *tally)
 {
     const char *why;
-    uint32_t capabilities = lm_capabilities(spec->backend, spec->options, &why);
-    subject->options = spec->options;
-    subject->threads = 1;
-    subject->lockless = capabilities & LM_CAP_LOCKLESS;
-    run_all(subject, pattern, true, tally);
-    if (capabilities & LM_CAP_THREADS) {
-        subject->threads = 2;
-        subject->lockless = false;
-        run_all(subject, pattern, false, tally);
+    uint32_t capabilities = lm_capabilities(turned->backend, turned->options, &why);
+    bool shared = subject->threads > 1;
+    if (!is_available(turned)) {
+        return;
     }
+    if (shared && !(capabilities & LM_CAP_THREADS)) {
+        printf("%s can not be run by several threads: %s\n", turned->text, why);
+        return;
+    }
+    subject->lockless = !shared && capabilities & LM_CAP_LOCKLESS;
+    subject->options = turned->options;
+    run_all(subject, pattern, !shared, tally);
 }
 
 /* Each setting that a person can flip, flipped. */
@@ -115,9 +118,7 @@ static void run_settings(const struct lm_spec *spec, struct contract_subject *su
             } else {
                 printf("-- %s=%llu\n", option[i].key, (unsigned long long)value);
             }
-            if (is_available(&turned)) {
-                run_setting(&turned, subject, pattern, tally);
-            }
+            run_setting(&turned, subject, pattern, tally);
         }
     }
 }
@@ -134,8 +135,8 @@ static bool choose_mode(const char *mode, struct contract_subject *subject)
             printf("%s has no lockless mode: %s\n", subject->backend->name, why);
             return false;
         }
-    } else if (strncmp(mode, "shared", 6) == 0) {
-        subject->threads = (uint32_t)atoi(mode + 6);
+    } else if (strpbrk(mode, "24")) {
+        subject->threads = (uint32_t)atoi(strpbrk(mode, "24"));
         if (!(capabilities & LM_CAP_THREADS)) {
             printf("%s can not be run by several threads: %s\n", subject->backend->name, why);
             return false;
@@ -156,8 +157,8 @@ static int report(const struct lm_spec *spec, const char *mode, const struct tal
 
 int main(int argc, char **argv)
 {
-    static const char *const modes[] = {"normal",  "lockless", "shared2",
-                                        "shared4", "settings", "counters"};
+    static const char *const modes[] = {"normal",   "lockless",  "shared2", "shared4",
+                                        "settings", "settings2", "counters"};
     enum {
         MODES = sizeof modes / sizeof modes[0]
     };
@@ -169,8 +170,8 @@ int main(int argc, char **argv)
         mode++;
     }
     if (argc < 3 || argc > 4 || mode == MODES) {
-        fprintf(stderr, "usage: contract SPEC normal|lockless|shared2|shared4|settings|counters "
-                        "[PATTERN]\n");
+        fprintf(stderr, "usage: contract SPEC normal|lockless|shared2|shared4|settings|settings2|"
+                        "counters [PATTERN]\n");
         return 2;
     }
     int result = lm_spec_parse(argv[1], &spec, error, sizeof error);
@@ -194,7 +195,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     struct tally tally = {0};
-    if (strcmp(modes[mode], "settings") == 0) {
+    if (strncmp(modes[mode], "settings", 8) == 0) {
         run_settings(&spec, &subject, pattern, &tally);
     } else {
         run_all(&subject, pattern, true, &tally);

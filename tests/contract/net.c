@@ -184,7 +184,8 @@ int raw_pair(struct contract *t, int fds[2])
 
 int raw_small_pair(struct contract *t, int fds[2])
 {
-    return pair_with_buffers(t, fds, 4096);
+    /* With 4096 a window can become smaller than a segment, and then moves on every 200 ms only. */
+    return pair_with_buffers(t, fds, 16384);
 }
 
 int loop_pair(struct contract *t, struct lm_socket *ends[2])

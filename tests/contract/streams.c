@@ -216,7 +216,7 @@ static void one_large_send_arrives_whole(struct contract *t)
 {
     struct lm_socket *ends[2];
     struct stream stream = {
-        .piece_bytes = 8 << 20, .read_bytes = 1 << 20, .total = 8 << 20, .seed = 4};
+        .piece_bytes = 3 << 20, .read_bytes = 1 << 20, .total = 3 << 20, .seed = 4};
     if (loop_pair(t, ends)) {
         return;
     }
