@@ -44,8 +44,10 @@ static struct stuck *open_stuck(struct contract *t)
 static void close_stuck(struct step *step)
 {
     struct stuck *stuck = step->context;
+    /* See EXPECT_CUT_OFF: the send may be over by now. */
+    unsigned before = stuck->recv.completions + stuck->send.completions;
     close_socket(step->test, stuck->socket);
-    EXPECT(step->test, stuck->recv.completions == 0 && stuck->send.completions == 0,
+    EXPECT(step->test, stuck->recv.completions + stuck->send.completions == before,
            "completions inside socket_close");
 }
 
