@@ -119,7 +119,8 @@ static void end_of_stream_ends_a_receive_that_waits(struct contract *t)
 struct stream {
     struct step send, recv;
     struct lm_socket *from, *to;
-    uint8_t *out, *in;
+    uint8_t *out; /* all of it */
+    uint8_t *in;
     size_t piece_bytes; /* largest send */
     size_t read_bytes;  /* largest receive; varied below it when `ragged` */
     bool ragged;
@@ -160,8 +161,7 @@ static void next_send(struct stream *stream)
     uint64_t left = stream->total - stream->sent;
     if (left > 0) {
         size_t bytes = left < stream->piece_bytes ? (size_t)left : stream->piece_bytes;
-        pattern_fill(stream->out, bytes, stream->seed, stream->sent);
-        start_send(&stream->send, stream->from, stream->out, bytes);
+        start_send(&stream->send, stream->from, stream->out + stream->sent, bytes);
     }
 }
 
@@ -180,7 +180,8 @@ static void start_stream(struct contract *t, struct stream *stream, struct lm_so
 {
     stream->from = from;
     stream->to = to;
-    stream->out = contract_alloc(t, stream->piece_bytes);
+    stream->out = contract_alloc(t, stream->total);
+    pattern_fill(stream->out, stream->total, stream->seed, 0);
     stream->in = contract_alloc(t, stream->read_bytes);
     step_init(t, &stream->send, sent_some, stream);
     step_init(t, &stream->recv, received_some, stream);
