@@ -41,6 +41,14 @@ struct lm_family {
     const char *measures; /* one sentence for pages */
 };
 
+/* What a case takes of the machine at its peak. The harness checks it before the case runs. */
+struct lm_needs {
+    uint32_t descriptors; /* sockets open at once, those of the backend's own making apart */
+    uint32_t ports;       /* of the range for outgoing connections, listeners' included */
+    uint32_t backlog;     /* connections that wait at one listener at once; 0: it accepts none
+                             while it measures */
+};
+
 struct lm_case {
     char name[64]; /* family/case[/argument], the name everywhere */
     const struct lm_family *family;
@@ -57,6 +65,10 @@ struct lm_case {
     bool bidirectional; /* both ends send and receive at once */
     uint32_t pairs;     /* connections */
     uint32_t bytes;     /* message or buffer size */
+    uint32_t parents;   /* fan_out: that wait for requests, each for its own */
+    uint32_t groups;    /* fan_out: of each parent, with a counter of their own */
+    uint32_t batch;     /* started at once: connections of a burst, posts, timers */
+    struct lm_needs needs;
 };
 
 /* All cases in page order. Built once, on first use, by one thread. */

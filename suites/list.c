@@ -35,11 +35,17 @@ void lm_list_add(const struct lm_case *like, const char *shape, int64_t argument
 
 static void build_list(void)
 {
+    lm_list_accept_churn();
+    lm_list_fan_out();
+    lm_list_http_server();
     lm_list_latency(true);
     lm_list_throughput(true);
     lm_list_latency(false);
     lm_list_throughput(false);
+    lm_list_event_loop();
+    lm_list_timer();
     lm_list_latency_split(&split_family);
+    lm_list_http_server_split(&split_family);
     lm_list_throughput_split(&split_family);
 }
 

@@ -1,0 +1,6 @@
+/* timer.c - family timer. */
+#include "suites/list.h"
+
+void lm_list_timer(void)
+{
+}
