@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@ static int set_live_options(int fd)
     return 0;
 }
 
-static int listen_on_loopback(struct sockaddr_in *address)
+int lm_listener(int backlog, struct sockaddr_in *address)
 {
     socklen_t address_bytes = sizeof(*address);
     *address = (struct sockaddr_in){.sin_family = AF_INET};
@@ -33,12 +32,13 @@ static int listen_on_loopback(struct sockaddr_in *address)
     if (listener < 0) {
         return -errno;
     }
-    if (bind(listener, (struct sockaddr *)address, sizeof(*address)) || listen(listener, 1) ||
+    if (bind(listener, (struct sockaddr *)address, sizeof(*address)) || listen(listener, backlog) ||
         getsockname(listener, (struct sockaddr *)address, &address_bytes)) {
         int result = -errno;
         close(listener);
         return result;
     }
+    close_on_exec(listener);
     return listener;
 }
 
@@ -46,7 +46,7 @@ static int tcp_pair(int fds[2])
 {
     struct sockaddr_in address;
     int result = 0;
-    int listener = listen_on_loopback(&address);
+    int listener = lm_listener(1, &address);
     if (listener < 0) {
         return listener;
     }

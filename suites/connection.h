@@ -3,6 +3,7 @@
 #ifndef LM_CONNECTION_H
 #define LM_CONNECTION_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 
 /* A connected pair: fds[0] the client's, fds[1] the server's end, in blocking mode. TCP over
@@ -10,5 +11,10 @@
  * both ends, so that closing leaves nothing in TIME_WAIT; or, when `local`, an AF_UNIX stream pair.
  * 0 or a negative errno. */
 int lm_connected_pair(bool local, int fds[2]);
+
+/* A TCP listener on 127.0.0.1, on a port the kernel chooses, in blocking mode, that lets `backlog`
+ * connections wait; *address is set to where it listens. Its descriptor, the caller's, or a
+ * negative errno. */
+int lm_listener(int backlog, struct sockaddr_in *address);
 
 #endif

@@ -155,6 +155,23 @@ void lm_stage_close(struct lm_stage *stage)
     pthread_mutex_destroy(&stage->lock);
 }
 
+static int give_socket(struct lm_stage *stage, struct lm_loop *loop, int fd, uint32_t affinity,
+                       struct lm_socket **socket)
+{
+    int error = stage->backend->socket_open(loop, fd, affinity, socket);
+    if (error) {
+        close(fd);
+        lm_stage_fail(stage, "%s could not take over a socket: %s", stage->backend->name,
+                      strerror(-error));
+    }
+    return error;
+}
+
+int lm_stage_socket(struct lm_stage *stage, int fd, uint32_t affinity, struct lm_socket **socket)
+{
+    return give_socket(stage, stage->loops[0], fd, affinity, socket);
+}
+
 int lm_stage_connect(struct lm_stage *stage, uint32_t index, struct lm_pair *pair)
 {
     int error = lm_connected_pair(stage->which->local, pair->fds);
@@ -165,14 +182,11 @@ int lm_stage_connect(struct lm_stage *stage, uint32_t index, struct lm_pair *pai
     }
     for (uint32_t end = 0; end < 2; end++) {
         struct lm_loop *loop = stage->loops[stage->loop_count > 1 ? end : 0];
-        error = stage->backend->socket_open(loop, pair->fds[end], index, &pair->ends[end]);
+        error = give_socket(stage, loop, pair->fds[end], index, &pair->ends[end]);
         if (error) {
-            close(pair->fds[end]);
             if (end == 0) {
                 close(pair->fds[1]);
             }
-            lm_stage_fail(stage, "%s could not take over a socket: %s", stage->backend->name,
-                          strerror(-error));
             return error;
         }
     }

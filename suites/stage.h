@@ -43,6 +43,10 @@ int lm_stage_open(struct lm_stage *stage, const struct lm_case *which,
  * case, one on each. 0, or a negative errno with the stage failed. */
 int lm_stage_connect(struct lm_stage *stage, uint32_t index, struct lm_pair *pair);
 
+/* Gives fd to the (client's) loop with this affinity. On failure fd is closed, the stage has
+ * failed, and a negative errno is returned. */
+int lm_stage_socket(struct lm_stage *stage, int fd, uint32_t affinity, struct lm_socket **socket);
+
 /* Runs the loops until every chain has ended, and fills the result. 0, or a negative errno when the
  * stage failed. */
 int lm_stage_run(struct lm_stage *stage);

@@ -66,7 +66,7 @@ static void every_published_case_of_our_families_is_in_the_list(void **state)
         }
     }
     fclose(file);
-    assert_int_equal(seen, 3 * 75); /* candidate, coroutines, baseline */
+    assert_int_equal(seen, 3 * (75 + 9 + 18)); /* candidate, coroutines, baseline */
 }
 
 static void case_names_are_unique(void **state)
@@ -110,7 +110,8 @@ static void run_all_cases(const struct lm_backend *backend)
         if (error) {
             fail_msg("%s on %s: %s", which->name, backend->name, result.error);
         }
-        assert_true(result.operations > 0 && result.metric > 0 && result.bytes > 0);
+        assert_true(result.operations > 0 && result.metric > 0);
+        assert_int_equal(result.bytes > 0, which->bytes > 0);
         assert_int_equal(result.operations, result.latency.count);
     }
 }
@@ -226,6 +227,9 @@ static void a_wrong_byte_fails_the_sample(void **state)
     assert_caught(LIE_FLIP_BIT, EARLY, "socket_latency/pingpong/64");
     assert_caught(LIE_FLIP_BIT, EARLY, "socket_throughput/unidirectional/1024");
     assert_caught(LIE_FLIP_BIT, LATE, "local_socket_latency/pingpong/64");
+    assert_caught(LIE_FLIP_BIT, LATE, "fan_out/nested/4");
+    assert_caught(LIE_FLIP_BIT, EARLY, "fan_out/concurrent_parents/4");
+    assert_caught(LIE_FLIP_BIT, EARLY, "accept_churn/concurrent/4");
 }
 
 static void a_byte_count_beyond_the_request_fails_the_sample(void **state)
@@ -246,6 +250,7 @@ static void a_lost_completion_fails_the_sample(void **state)
     (void)state;
     assert_caught(LIE_LOSE, EARLY, "socket_latency/pingpong/64");
     assert_caught(LIE_LOSE, LATE, "local_socket_latency/concurrent/4");
+    assert_caught(LIE_LOSE, EARLY, "accept_churn/sequential");
 }
 
 static void a_receive_that_did_not_fill_its_buffer_fails_the_sample(void **state)
