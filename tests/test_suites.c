@@ -138,6 +138,9 @@ enum lie {
     LIE_COUNT,       /* a receive claims more than was asked for */
     LIE_SHORT_COUNT, /* a receive claims less than it moved */
     LIE_LOSE,        /* a completion never comes */
+    LIE_END,         /* a receive says that the stream has ended */
+    LIE_EXTRA,       /* a receive has one byte more than was sent */
+    LIE_LENGTH,      /* an HTTP response says that its body is one byte shorter */
     LIE_ERROR        /* a receive fails */
 };
 
@@ -172,6 +175,21 @@ static void lied_done(struct lm_op *op, int64_t moved)
             break;
         case LIE_LOSE:
             return;
+        case LIE_END:
+            moved = 0;
+            break;
+        case LIE_EXTRA:
+            liar.buffer[slot][moved++] = '!';
+            break;
+        case LIE_LENGTH: {
+            char *length = memmem(liar.buffer[slot], (size_t)moved, "13\r", 3);
+            if (!length) {
+                liar.at++; /* a request */
+                break;
+            }
+            length[1] = '2';
+            break;
+        }
         case LIE_ERROR:
             moved = -ECONNRESET;
             break;
@@ -270,6 +288,29 @@ static void a_receive_that_fails_fails_the_sample(void **state)
     assert_caught(LIE_ERROR, EARLY, "socket_throughput/bidirectional/1024");
 }
 
+static void a_stream_that_ends_early_fails_the_sample(void **state)
+{
+    (void)state;
+    assert_caught(LIE_END, LATE, "http_server/single_conn");
+    assert_caught(LIE_END, EARLY, "http_server/concurrent/4");
+    assert_caught(LIE_END, LATE, "fan_out/fork_join/4");
+    assert_caught(LIE_END, EARLY, "accept_churn/sequential");
+}
+
+static void bytes_that_nobody_sent_fail_the_sample(void **state)
+{
+    (void)state;
+    assert_caught(LIE_EXTRA, LATE, "http_server/single_conn");
+    assert_caught(LIE_EXTRA, EARLY, "http_server/single_conn");
+}
+
+static void a_wrong_content_length_fails_the_sample(void **state)
+{
+    (void)state;
+    assert_caught(LIE_LENGTH, EARLY, "http_server/single_conn");
+    assert_caught(LIE_LENGTH, LATE, "http_server/concurrent/4");
+}
+
 /* --- content
  * -------------------------------------------------------------------------------------- */
 
@@ -308,6 +349,9 @@ int main(void)
         cmocka_unit_test(a_lost_completion_fails_the_sample),
         cmocka_unit_test(a_receive_that_did_not_fill_its_buffer_fails_the_sample),
         cmocka_unit_test(a_receive_that_fails_fails_the_sample),
+        cmocka_unit_test(a_stream_that_ends_early_fails_the_sample),
+        cmocka_unit_test(bytes_that_nobody_sent_fail_the_sample),
+        cmocka_unit_test(a_wrong_content_length_fails_the_sample),
         cmocka_unit_test(messages_of_different_sequence_differ),
         cmocka_unit_test(a_shifted_stream_does_not_match),
     };
