@@ -68,6 +68,7 @@ struct lm_case {
     uint32_t parents;   /* fan_out: that wait for requests, each for its own */
     uint32_t groups;    /* fan_out: of each parent, with a counter of their own */
     uint32_t batch;     /* started at once: connections of a burst, posts, timers */
+    uint32_t feeders;   /* event_loop: threads that post, a share each */
     struct lm_needs needs;
 };
 

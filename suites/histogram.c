@@ -9,6 +9,15 @@ void lm_histogram_clear(struct lm_histogram *histogram)
     histogram->min_ns = UINT64_MAX;
 }
 
+void lm_histogram_add_many(struct lm_histogram *histogram, uint64_t total_ns, uint64_t count)
+{
+    uint64_t value_ns = total_ns / count;
+    lm_histogram_add(histogram, value_ns);
+    histogram->count += count - 1;
+    histogram->sum_ns += total_ns - value_ns;
+    histogram->buckets[lm_histogram_bucket(value_ns)] += count - 1;
+}
+
 void lm_histogram_merge(struct lm_histogram *into, const struct lm_histogram *from)
 {
     into->count += from->count;

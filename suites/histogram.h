@@ -49,6 +49,9 @@ static inline void lm_histogram_add(struct lm_histogram *histogram, uint64_t val
     histogram->buckets[lm_histogram_bucket(value_ns)]++;
 }
 
+/* Counts `count` (> 0) values that are total_ns in sum as that many equal ones. */
+void lm_histogram_add_many(struct lm_histogram *histogram, uint64_t total_ns, uint64_t count);
+
 /* Empties the histogram; also the way to initialise one. */
 void lm_histogram_clear(struct lm_histogram *histogram);
 

@@ -63,6 +63,12 @@ static inline enum lm_phase lm_recorder_lap(struct lm_recorder *recorder, uint64
     return recorder->phase;
 }
 
+/* The general form, not for hot paths: at now_ns `operations` (> 0) operations have ended whose
+ * values are total_ns in sum; each counts as the same value. For what is too short to be timed one
+ * by one, and for values that are no lap times. Returns the phase as lm_recorder_lap does. */
+enum lm_phase lm_recorder_add(struct lm_recorder *recorder, uint64_t now_ns, uint64_t total_ns,
+                              uint64_t operations, uint64_t bytes);
+
 /* Only with measures_drain: the drain has lasted until now although nothing more was delivered (the
  * end of the stream was seen). */
 void lm_recorder_extend(struct lm_recorder *recorder);

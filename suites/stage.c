@@ -129,6 +129,7 @@ int lm_stage_open(struct lm_stage *stage, const struct lm_case *which,
                                .thread_count = which->threads,
                                .measures_drain = measures_drain};
     pthread_mutex_init(&stage->lock, NULL);
+    pthread_cond_init(&stage->met, NULL);
     int error = 0;
     stage->recorders = calloc(stage->thread_count, sizeof(*stage->recorders));
     if (!stage->recorders) {
@@ -152,6 +153,7 @@ void lm_stage_close(struct lm_stage *stage)
         stage->backend->loop_destroy(stage->loops[i]);
     }
     free(stage->recorders);
+    pthread_cond_destroy(&stage->met);
     pthread_mutex_destroy(&stage->lock);
 }
 
@@ -200,16 +202,75 @@ struct thread_start {
     struct lm_stage *stage;
     struct lm_loop *loop;
     struct lm_recorder *recorder;
+    uint32_t index;
 };
+
+static void run_loop(struct lm_stage *stage, struct lm_loop *loop)
+{
+    int error = stage->backend->loop_run(loop);
+    if (error) {
+        lm_stage_fail(stage, "%s's loop_run failed: %s", stage->backend->name, strerror(-error));
+    }
+}
+
+/* Waits until all threads are here. */
+static void meet(struct lm_stage *stage)
+{
+    if (stage->thread_count == 1) {
+        return;
+    }
+    pthread_mutex_lock(&stage->lock);
+    uint32_t meeting = stage->meetings;
+    if (++stage->arrived >= stage->crew) {
+        stage->arrived = 0;
+        stage->meetings++;
+        pthread_cond_broadcast(&stage->met);
+    }
+    while (meeting == stage->meetings) {
+        pthread_cond_wait(&stage->met, &stage->lock);
+    }
+    pthread_mutex_unlock(&stage->lock);
+}
+
+/* No more threads will come than these. */
+static void set_crew(struct lm_stage *stage, uint32_t crew)
+{
+    pthread_mutex_lock(&stage->lock);
+    stage->crew = crew;
+    pthread_mutex_unlock(&stage->lock);
+}
+
+static bool has_failed(struct lm_stage *stage)
+{
+    pthread_mutex_lock(&stage->lock);
+    bool failed = stage->result->error[0] != '\0';
+    pthread_mutex_unlock(&stage->lock);
+    return failed;
+}
+
+static void run_rounds(struct lm_stage *stage, const struct thread_start *start)
+{
+    const struct lm_rounds *rounds = stage->rounds;
+    do {
+        rounds->begin(rounds->context, start->index);
+        meet(stage);
+        run_loop(stage, start->loop);
+        meet(stage);
+        if (start->index == 0) {
+            stage->another_round = !has_failed(stage) && rounds->end(rounds->context);
+        }
+        meet(stage);
+    } while (stage->another_round);
+}
 
 static void *run_thread(void *argument)
 {
     struct thread_start *start = argument;
     thread_recorder = start->recorder;
-    int error = start->stage->backend->loop_run(start->loop);
-    if (error) {
-        lm_stage_fail(start->stage, "%s's loop_run failed: %s", start->stage->backend->name,
-                      strerror(-error));
+    if (start->stage->rounds) {
+        run_rounds(start->stage, start);
+    } else {
+        run_loop(start->stage, start->loop);
     }
     thread_recorder = NULL;
     return NULL;
@@ -220,9 +281,10 @@ static void run_threads(struct lm_stage *stage)
     struct thread_start starts[LM_MAX_THREADS];
     pthread_t threads[LM_MAX_THREADS];
     uint32_t started = 1; /* the calling thread is number 0 */
+    set_crew(stage, stage->thread_count);
     for (uint32_t i = 0; i < stage->thread_count; i++) {
         starts[i] = (struct thread_start){stage, stage->loops[stage->loop_count > 1 ? i : 0],
-                                          &stage->recorders[i]};
+                                          &stage->recorders[i], i};
         lm_recorder_start(&stage->recorders[i], stage->setup->warmup_ns, stage->setup->duration_ns,
                           stage->measures_drain, on_phase, stage);
     }
@@ -233,6 +295,7 @@ static void run_threads(struct lm_stage *stage)
                           "thread %u of %u could not be started: %s; raise the limits of threads "
                           "and memory: ulimit -u, ulimit -v",
                           started + 1, stage->thread_count, strerror(error));
+            set_crew(stage, started); /* this thread is one of them and has yet to come */
             break;
         }
     }
@@ -295,4 +358,10 @@ int lm_stage_run(struct lm_stage *stage)
         fill_result(stage);
     }
     return stage->result->error[0] ? -EIO : 0;
+}
+
+int lm_stage_run_rounds(struct lm_stage *stage, const struct lm_rounds *rounds)
+{
+    stage->rounds = rounds;
+    return lm_stage_run(stage);
 }

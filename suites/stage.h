@@ -17,6 +17,15 @@ struct lm_pair {
     int fds[2]; /* owned by the backend; for shutdown(2) */
 };
 
+/* Work in rounds, for cases that run a loop until it is idle again and again. In each round, on
+ * each thread of the loop: begin, then loop_run; when all have returned, end on thread 0. */
+struct lm_rounds {
+    void (*begin)(void *context,
+                  uint32_t thread); /* starts work; all have done so before any runs */
+    bool (*end)(void *context);     /* judges the round, records it; false: it was the last */
+    void *context;
+};
+
 struct lm_stage {
     const struct lm_case *which;
     const struct lm_case_setup *setup;
@@ -30,6 +39,10 @@ struct lm_stage {
     pthread_mutex_t lock;    /* guards what follows, and result->error */
     bool measuring, measured;
     struct lm_counters before;
+    const struct lm_rounds *rounds; /* NULL: the loops run once */
+    bool another_round;
+    uint32_t crew, arrived, meetings; /* threads that meet, have come, and how often all met */
+    pthread_cond_t met;
 };
 
 /* Makes the loops and recorders. measures_drain: see recorder.h; the measured phase then ends when
@@ -50,6 +63,9 @@ int lm_stage_socket(struct lm_stage *stage, int fd, uint32_t affinity, struct lm
 /* Runs the loops until every chain has ended, and fills the result. 0, or a negative errno when the
  * stage failed. */
 int lm_stage_run(struct lm_stage *stage);
+
+/* The same in rounds, until `end` says so or the stage fails. */
+int lm_stage_run_rounds(struct lm_stage *stage, const struct lm_rounds *rounds);
 
 /* Frees loops (which closes their sockets) and recorders. */
 void lm_stage_close(struct lm_stage *stage);

@@ -41,6 +41,24 @@ static void a_lap_before_the_border_stays_in_its_phase(void **state)
     assert_int_equal(entered_count, 0);
 }
 
+static void operations_timed_together_count_as_equal_shares(void **state)
+{
+    (void)state;
+    start(false);
+    assert_int_equal(lm_recorder_add(&recorder, 5000, 100, 10, 0), LM_PHASE_MEASURE);
+    assert_int_equal(lm_recorder_add(&recorder, 5500, 25, 10, 3), LM_PHASE_MEASURE);
+    assert_int_equal(lm_recorder_add(&recorder, 6000, 40, 2, 4), LM_PHASE_DRAIN);
+    assert_int_equal(lm_recorder_add(&recorder, 6100, 40, 7, 1), LM_PHASE_DRAIN);
+    assert_int_equal(recorder.latency.count, 12);
+    assert_int_equal(recorder.latency.sum_ns, 65);
+    assert_int_equal(recorder.latency.min_ns, 2);
+    assert_int_equal(recorder.latency.max_ns, 20);
+    assert_int_equal(lm_histogram_quantile_ns(&recorder.latency, 0.5), 2);
+    assert_int_equal(recorder.bytes, 7);
+    assert_int_equal(recorder.drained_operations, 7);
+    assert_int_equal(recorder.end_ns, 6000);
+}
+
 static void the_warm_up_is_not_recorded(void **state)
 {
     (void)state;
@@ -111,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lap_before_the_border_stays_in_its_phase),
+        cmocka_unit_test(operations_timed_together_count_as_equal_shares),
         cmocka_unit_test(the_warm_up_is_not_recorded),
         cmocka_unit_test(the_lap_that_crosses_the_end_is_the_last_one_recorded),
         cmocka_unit_test(the_drain_is_counted_apart),
