@@ -45,6 +45,7 @@ static void operations_timed_together_count_as_equal_shares(void **state)
 {
     (void)state;
     start(false);
+    recorder.phase_end_ns = 5000;
     assert_int_equal(lm_recorder_add(&recorder, 5000, 100, 10, 0), LM_PHASE_MEASURE);
     assert_int_equal(lm_recorder_add(&recorder, 5500, 25, 10, 3), LM_PHASE_MEASURE);
     assert_int_equal(lm_recorder_add(&recorder, 6000, 40, 2, 4), LM_PHASE_DRAIN);
