@@ -6,6 +6,7 @@
 
 #include "backends/clock.h"
 #include "harness/gbench_shim.h"
+#include "harness/headroom.h"
 #include "suites/recorder.h"
 
 /* Google Benchmark begins with one iteration to find out how many it needs. A case runs for a time,
@@ -135,6 +136,11 @@ static void run_case(struct lm_gbench_state *state, void *argument)
         return;
     }
     if (is_probe(state)) {
+        return;
+    }
+    bench->refusal[0] = '\0';
+    if (!lm_headroom_await(bench->which, bench->refusal, sizeof(bench->refusal))) {
+        lm_gbench_skip(state, bench->refusal);
         return;
     }
     struct lm_case_setup setup = {

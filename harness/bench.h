@@ -23,6 +23,7 @@ struct lm_bench {
     const char *skip_reason;       /* NULL, or why it is reported as skipped and does not run */
 
     /* Filled by the run. */
+    char refusal[256];       /* why this machine has no room for it (headroom.h); "" when it has */
     uint32_t runs, failures; /* repetitions that were run; those of them that failed */
     uint64_t iterations;     /* that Google Benchmark was told of; of the first repetition */
     uint64_t cpu_begin_ns, cpu_used_ns; /* CPU time of the process; used in the measured phase */

@@ -127,20 +127,29 @@ static int read_answer(const struct lm_worker_request *request,
     return result;
 }
 
+int lm_worker_exit_code(enum lm_sample_status status)
+{
+    static const enum lm_exit codes[] = {[LM_SAMPLE_OK] = LM_EXIT_OK,
+                                         [LM_SAMPLE_FAILED] = LM_EXIT_FAILED,
+                                         [LM_SAMPLE_SKIPPED] = LM_EXIT_USAGE};
+    return codes[status];
+}
+
 /* A worker that came to its own end: is its answer there, and does its exit code agree? */
 static int judge_exit(const struct lm_worker_request *request,
                       const struct lm_process_outcome *outcome, struct lm_sample *sample)
 {
     char words[800], again[400];
     struct lm_problem problem;
-    bool ended_well = outcome->code == LM_EXIT_OK || outcome->code == LM_EXIT_FAILED;
+    bool ended_well = outcome->code == LM_EXIT_OK || outcome->code == LM_EXIT_FAILED ||
+                      outcome->code == LM_EXIT_USAGE;
     if (ended_well && outcome->result_bytes > 0) {
         if (read_answer(request, outcome, sample, &problem) != 0) {
             return fail(sample, "the worker's answer is no sample (%s)%s; %s", problem.text,
                         last_words(outcome, words, sizeof(words)),
                         repeat(request, again, sizeof(again)));
         }
-        if (sample->status == (outcome->code == LM_EXIT_OK ? LM_SAMPLE_OK : LM_SAMPLE_FAILED)) {
+        if (outcome->code == lm_worker_exit_code(sample->status)) {
             return 0;
         }
     }

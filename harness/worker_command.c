@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "harness/bench.h"
 #include "harness/commands.h"
@@ -31,16 +30,6 @@ static void observe_end(void *context)
     int error = lm_resource_snapshot(&observation->end);
     lm_resource_add_memory(&observation->end);
     observation->error = error != 0 ? error : observation->error;
-}
-
-/* Cases with many sockets should not fail for a limit the process may lift by itself. */
-static void raise_open_files_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
 }
 
 static int take_buckets(const struct lm_histogram *histogram, struct lm_latency *latency)
@@ -86,9 +75,9 @@ static void take_resources(const struct observation *observation, struct lm_samp
     sample->involuntary_switches = used.involuntary_switches;
 }
 
-static int fail_sample(struct lm_sample *sample, const char *reason)
+static int refuse_sample(struct lm_sample *sample, enum lm_sample_status status, const char *reason)
 {
-    sample->status = LM_SAMPLE_FAILED;
+    sample->status = status;
     sample->reason = strdup(reason);
     return sample->reason != NULL ? 0 : -ENOMEM;
 }
@@ -98,15 +87,19 @@ static int fill_sample(const struct lm_bench *bench, const struct observation *o
 {
     const struct lm_case_result *result = bench->result;
     char text[512];
+    if (bench->refusal[0] != '\0') {
+        return refuse_sample(sample, LM_SAMPLE_SKIPPED, bench->refusal);
+    }
     if (bench->runs != 1 || bench->failures > 0) {
-        return fail_sample(sample, bench->runs == 1 ? result->error
-                                                    : "Google Benchmark did not run the case once");
+        return refuse_sample(sample, LM_SAMPLE_FAILED,
+                             bench->runs == 1 ? result->error
+                                              : "Google Benchmark did not run the case once");
     }
     if (observation->error != 0) {
         snprintf(text, sizeof(text),
                  "the process can not read its CPU time: %s; allow getrusage here",
                  strerror(-observation->error));
-        return fail_sample(sample, text);
+        return refuse_sample(sample, LM_SAMPLE_FAILED, text);
     }
     sample->status = LM_SAMPLE_OK;
     sample->metric = result->metric;
@@ -183,7 +176,7 @@ static int measure(const struct lm_worker_request *request)
         fprintf(stderr, "the sample can not be handed over: %s\n", strerror(-error));
         return LM_EXIT_USAGE;
     }
-    return status == LM_SAMPLE_OK ? LM_EXIT_OK : LM_EXIT_FAILED;
+    return lm_worker_exit_code(status);
 }
 
 int lm_worker_command(int argc, char **argv)
@@ -192,6 +185,5 @@ int lm_worker_command(int argc, char **argv)
     if (lm_worker_begin(argc, argv, &request) != 0) {
         return LM_EXIT_USAGE;
     }
-    raise_open_files_limit();
     return measure(&request);
 }

@@ -41,7 +41,8 @@ struct lm_family {
     const char *measures; /* one sentence for pages */
 };
 
-/* What a case takes of the machine at its peak. The harness checks it before the case runs. */
+/* What a case takes of the machine at its peak. The harness checks it before the case runs. A
+ * family that only has connected pairs leaves it at 0: lm_list_add fills it. */
 struct lm_needs {
     uint32_t descriptors; /* sockets open at once, those of the backend's own making apart */
     uint32_t ports;       /* of the range for outgoing connections, listeners' included */

@@ -31,6 +31,10 @@ void lm_list_add(const struct lm_case *like, const char *shape, int64_t argument
         snprintf(added->name, sizeof(added->name), "%s/%s%s", like->family->name, shape, suffix);
     assert(length > 0 && (size_t)length < sizeof(added->name));
     (void)length;
+    if (added->needs.descriptors == 0) { /* connected pairs, each made through a listener */
+        added->needs.descriptors = 2 * added->pairs;
+        added->needs.ports = added->local ? 0 : 2 * added->pairs;
+    }
 }
 
 static void build_list(void)
