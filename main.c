@@ -7,6 +7,7 @@
 #include "harness/standard_streams.h"
 #include "lm_config.h"
 #include "report/report.h"
+#include "tests/contract/check.h"
 
 static int print_comparison(const struct lm_results *results)
 {
@@ -29,7 +30,10 @@ static const struct command commands[] = {
     {"run", run, "runs cases on backends, each sample in a fresh process, and compares"},
     {"compare", lm_compare_command, "who is faster, slower or within noise, from a results file"},
     {"bench", lm_bench_command, "cases in this process, under Google Benchmark's own flags"},
+    {"check", lm_check_command,
+     "is a backend right? Every rule of the contract, in fresh processes"},
     {"worker", lm_worker_command, NULL},
+    {"check-rule", lm_check_rule_command, NULL},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -47,9 +51,9 @@ static void print_help(void)
     puts("\n"
          "loopmark SUBCOMMAND --help describes each; loopmark --version names the version.\n"
          "\n"
-         "Exit codes: 0 all well; 1 a gate of compare is not met; 2 wrong use, or it can not be "
-         "done\n"
-         "here; 3 samples failed or the run was interrupted.");
+         "Exit codes: 0 all well; 1 a gate of compare is not met, or check found a fault; 2 wrong "
+         "use,\n"
+         "or it can not be done here; 3 samples failed or the run was interrupted.");
 }
 
 static int refuse_unknown(const char *name)

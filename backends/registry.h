@@ -46,6 +46,9 @@ int lm_spec_parse(const char *text, struct lm_spec *spec, char *error, size_t er
 int lm_spec_parse_for(const struct lm_backend *backend, const char *text, struct lm_spec *spec,
                       char *error, size_t error_bytes);
 
+/* Writes spec->text from the spec's backend and option values. False when it does not fit. */
+bool lm_spec_write(struct lm_spec *spec);
+
 /* Splits a comma-separated list of specs. A comma also separates a spec's options, so a part that
  * is key=value without a colon or a slash before the equals sign belongs to the spec before it.
  * Calls each(context, spec) for each, empty ones too; stops at the first non-zero return and

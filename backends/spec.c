@@ -236,7 +236,7 @@ static int parse_option(struct lm_spec *spec, struct piece part, bool *given,
 }
 
 /* Writes spec->text. False when it does not fit. */
-static bool write_canonical(struct lm_spec *spec)
+bool lm_spec_write(struct lm_spec *spec)
 {
     struct message text = {spec->text, sizeof spec->text, 0};
     say(&text, "%s", spec->backend->name);
@@ -273,7 +273,7 @@ static int parse_options(const struct lm_backend *backend, struct piece options,
             return error;
         }
     }
-    if (!write_canonical(spec)) {
+    if (!lm_spec_write(spec)) {
         say(message, "%s: the settings do not fit into %zu characters; name fewer", backend->name,
             sizeof spec->text - 1);
         return -EINVAL;

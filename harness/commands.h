@@ -10,8 +10,7 @@ struct lm_results;
 
 enum lm_exit {
     LM_EXIT_OK = 0,
-    /* 1: a gate of `compare` is not met (report/report.h) */
-    LM_EXIT_GATE = 1,  /* compare: what --fail-on asked for is not met */
+    LM_EXIT_GATE = 1,  /* compare: what --fail-on asked for is not met; check: a rule failed */
     LM_EXIT_USAGE = 2, /* nothing was measured: wrong use, or it can not be done here */
     LM_EXIT_FAILED = 3 /* some samples failed, or the run was interrupted */
 };

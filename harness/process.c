@@ -26,7 +26,7 @@ static int wake_pipe[2] = {-1, -1};
 static void on_signal(int number)
 {
     static const char notice[] =
-        "\nloopmark: ending after this sample; interrupt again to drop it and end at once\n";
+        "\nloopmark: ending after what is under way; interrupt again to drop it and end at once\n";
     int saved = errno;
     if (number != SIGCHLD && ++interrupts == 1 &&
         write(STDERR_FILENO, notice, sizeof(notice) - 1) < 0) {

@@ -56,7 +56,7 @@ static void an_interrupt_ends_after_the_present_sample_and_resume_goes_on(void *
     kill(program.pid, SIGINT);
     program_wait(&program);
     assert_code(&program, 3);
-    assert_said(&program, "ending after this sample");
+    assert_said(&program, "ending after what is under way");
     assert_said(&program, "go on with: loopmark run --resume out.jsonl");
     char told[64];
     size_t kept = samples_kept(false);

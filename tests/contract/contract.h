@@ -2,8 +2,8 @@
  * can be put through, in any mode it has.
  *
  * A test is a function that drives one loop through `struct contract` and notes the first thing it
- * saw that the contract does not allow. It knows no backend by name and no test framework, so that
- * any program can run the table (contract_run). Each test runs in a process of its own with a time
+ * saw that the contract does not allow. It knows no backend by name and no test framework:
+ * `loopmark check` (check_command.c) runs the tables. Each test runs in a fresh process with a time
  * limit: a crash, a hang or a leak costs one test and is reported with its name.
  *
  * Every operation of a test is a struct step. Its completion checks what holds for all operations:
@@ -74,9 +74,10 @@ struct contract_outcome {
 const char *contract_skip_reason(const struct contract_subject *subject,
                                  const struct contract_test *test, bool local);
 
-/* Runs one test in a child process. The caller has one thread. */
-void contract_run(const struct contract_subject *subject, const struct contract_test *test,
-                  bool local, struct contract_outcome *outcome);
+/* Runs one test in this process, which exists for it alone, has one thread and ends here. The
+ * outcome is written to report_fd as one struct contract_outcome. */
+_Noreturn void contract_run(const struct contract_subject *subject,
+                            const struct contract_test *test, bool local, int report_fd);
 
 /* --- for the tests ---------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# counters_strace.sh CONTRACT SPEC: does the backend count the system calls that strace sees?
+# counters_strace.sh WORKLOAD SPEC: does the backend count the system calls that strace sees?
 # Exit status: 0, 1 when a figure differs, 77 when it can not be told here.
 set -u
-contract=$1
+workload=$1
 spec=$2
 directory=$(mktemp -d) || exit 1
 trap 'rm -rf "$directory"' EXIT
@@ -18,7 +18,7 @@ fi
 
 # LeakSanitizer does not work in a traced process, and leaks are looked for in the other modes.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
-strace -f -o "$directory/trace" "$contract" "$spec" counters >"$directory/counted"
+strace -f -o "$directory/trace" "$workload" "$spec" >"$directory/counted"
 status=$?
 if [ "$status" -ne 0 ]; then
     cat "$directory/counted"
@@ -32,8 +32,8 @@ awk '
               "connect=connect close=close setsockopt=setsockopt getsockopt=getsockopt " \
               "fcntl=fcntl fcntl64=fcntl ioctl=ioctl poll=poll ppoll=poll " \
               "epoll_wait=epoll_wait epoll_pwait=epoll_wait epoll_pwait2=epoll_wait " \
-              "epoll_ctl=epoll_ctl io_uring_enter=ring_enter io_uring_register=ring_register " \
-              "timerfd_settime=timer_set read=read write=write", pairs, " ")
+              "epoll_ctl=epoll_ctl io_uring_enter=io_uring_enter io_uring_register=io_uring_register " \
+              "timerfd_settime=timerfd_settime read=read write=write", pairs, " ")
         for (i in pairs) {
             split(pairs[i], pair, "=")
             kind[pair[1]] = pair[2]
@@ -55,7 +55,7 @@ awk '
         for (name in counted) {
             wrong = counted[name] != seen[name] + 0
             if (wrong || counted[name] > 0)
-                printf "%-14s counted %7d, strace saw %7d%s\n", name, counted[name], seen[name],
+                printf "%-17s counted %7d, strace saw %7d%s\n", name, counted[name], seen[name],
                        wrong ? "   <-- differs" : ""
             failed += wrong
         }

@@ -13,13 +13,17 @@
 /* And no less than so long: on a loaded machine the kernel's own threads come late. */
 #define PATIENCE_NS (1000 * MILLISECOND_NS)
 
-/* Ten sockets that become readable, and a timer that becomes due, while something else is busy. */
+/* Ten sockets that become readable, a connection to be accepted, a post, and a timer that becomes
+ * due, while something else is busy. */
 enum {
-    QUIET = 10
+    QUIET = 10,
+    QUIET_OPERATIONS = QUIET + 3
 };
 
 struct quiet {
-    struct step recvs[QUIET], timer;
+    struct step recvs[QUIET], accept, post, timer;
+    struct lm_socket *listener, *accepted;
+    struct address address;
     struct lm_socket *sockets[QUIET];
     int peers[QUIET];
     uint8_t buffers[QUIET][16];
@@ -38,7 +42,7 @@ static void quiet_done(struct step *step)
 static struct quiet *start_quiet(struct contract *t)
 {
     struct quiet *quiet = contract_alloc(t, sizeof *quiet);
-    quiet->left = QUIET + 1;
+    quiet->left = QUIET_OPERATIONS;
     for (int i = 0; i < QUIET; i++) {
         if (half_pair(t, &quiet->sockets[i], &quiet->peers[i])) {
             return NULL;
@@ -46,6 +50,13 @@ static struct quiet *start_quiet(struct contract *t)
         step_init(t, &quiet->recvs[i], quiet_done, quiet);
         start_recv(&quiet->recvs[i], quiet->sockets[i], quiet->buffers[i], 16);
     }
+    quiet->listener = open_socket(t, raw_listener(t, 8, &quiet->address));
+    if (!quiet->listener) {
+        return NULL;
+    }
+    step_init(t, &quiet->accept, quiet_done, quiet);
+    start_accept(&quiet->accept, quiet->listener, &quiet->accepted);
+    step_init(t, &quiet->post, quiet_done, quiet);
     step_init(t, &quiet->timer, quiet_done, quiet);
     return quiet;
 }
@@ -58,14 +69,16 @@ static bool stay_busy(struct contract *t, struct quiet *quiet)
         for (uint32_t i = 0; i < QUIET; i++) {
             raw_send(t, quiet->peers[i], 4, 40 + i, 0);
         }
+        raw_connect(t, &quiet->address);
+        start_post(&quiet->post);
         start_timer(&quiet->timer, 0);
         quiet->ready_ns = lm_clock_ns();
     }
     if (quiet->busy_completions > 1000 + PATIENCE && !quiet->over &&
         lm_clock_ns() - quiet->ready_ns > PATIENCE_NS) {
-        contract_fail(t, __FILE__, __LINE__, "ready sockets and a due timer to get their turn",
+        contract_fail(t, __FILE__, __LINE__, "what is ready or due to get its turn",
                       "%d of %d still waiting after %u completions of a busy one", quiet->left,
-                      QUIET + 1, quiet->busy_completions);
+                      QUIET_OPERATIONS, quiet->busy_completions);
     }
     if (quiet->busy_completions % 64 == 0) {
         contract_breathe(t);
@@ -271,6 +284,9 @@ static void start_crowd(struct contract *t, struct crowd *crowd)
 
 static void expect_crowd(struct contract *t, struct crowd *crowd)
 {
+    struct lm_counters counters;
+    t->backend->loop_counters(t->loop, &counters);
+    EXPECT(t, counters.overflows == 0, "%llu overflows", (unsigned long long)counters.overflows);
     for (uint32_t i = 0; i < crowd->count; i++) {
         struct member *member = &crowd->members[i];
         EXPECT_RESULT(&member->recv, 8);

@@ -1,16 +1,13 @@
-/* runner.c - one contract test in one process, with a time limit. */
-#include <errno.h>
+/* runner.c - one contract test in this process, with a time limit. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/contract/internal.h"
 
-/* For the handler of SIGALRM: the test under way in this child. */
+/* For the handler of SIGALRM: the test under way. */
 static struct {
     struct contract *test;
     unsigned limit_s;
@@ -73,8 +70,8 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static void run_in_child(const struct contract_subject *subject, const struct contract_test *test,
-                         bool local, int report_fd)
+_Noreturn void contract_run(const struct contract_subject *subject,
+                            const struct contract_test *test, bool local, int report_fd)
 {
     static struct contract t;
     raise_descriptor_limit();
@@ -96,72 +93,4 @@ static void run_in_child(const struct contract_subject *subject, const struct co
     alarm(0);
     ssize_t written = write(report_fd, &t.outcome, sizeof t.outcome);
     exit(written == sizeof t.outcome ? 0 : 1); /* not _exit: the leak checker reports now */
-}
-
-/* What the end of the child adds to what it reported. */
-static void judge_end(int status, bool reported, struct contract_outcome *outcome)
-{
-    if (reported && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        return;
-    }
-    if (reported && outcome->verdict == CONTRACT_FAILED) {
-        return;
-    }
-    outcome->verdict = CONTRACT_FAILED;
-    if (WIFSIGNALED(status)) {
-        snprintf(outcome->seen, sizeof outcome->seen, "the process died of signal %d (%s)",
-                 WTERMSIG(status), strsignal(WTERMSIG(status)));
-    } else {
-        snprintf(outcome->seen, sizeof outcome->seen,
-                 "the process ended with status %d%s; its last words are above",
-                 WEXITSTATUS(status), reported ? " after the test had passed" : "");
-    }
-}
-
-/* Removes the names of the sockets that a test made. */
-static void clean_directory(const char *directory)
-{
-    for (unsigned i = 0; i < CONTRACT_NAMES; i++) {
-        char path[256];
-        snprintf(path, sizeof path, "%s/s%u", directory, i);
-        unlink(path);
-    }
-}
-
-static bool read_outcome(int fd, struct contract_outcome *outcome)
-{
-    ssize_t got;
-    do {
-        got = read(fd, outcome, sizeof *outcome);
-    } while (got < 0 && errno == EINTR);
-    return got == sizeof *outcome;
-}
-
-void contract_run(const struct contract_subject *subject, const struct contract_test *test,
-                  bool local, struct contract_outcome *outcome)
-{
-    int report[2];
-    *outcome = (struct contract_outcome){.verdict = CONTRACT_FAILED};
-    if (pipe(report)) {
-        snprintf(outcome->seen, sizeof outcome->seen, "pipe: %s", strerror(errno));
-        return;
-    }
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        close(report[0]);
-        run_in_child(subject, test, local, report[1]);
-    }
-    close(report[1]);
-    bool reported = child > 0 && read_outcome(report[0], outcome);
-    close(report[0]);
-    int status = 0;
-    if (child < 0) {
-        snprintf(outcome->seen, sizeof outcome->seen, "fork: %s", strerror(errno));
-        return;
-    }
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    clean_directory(subject->directory);
-    judge_end(status, reported, outcome);
 }

@@ -5,6 +5,7 @@
 #include "tests/contract/contract.h"
 
 extern const struct contract_test contract_streams[], contract_connections[], contract_ends[],
-    contract_loops[], contract_timers[], contract_crowds[], contract_threads[], contract_counters[];
+    contract_loops[], contract_timers[], contract_crowds[], contract_threads[], contract_counters[],
+    contract_faults[];
 
 #endif

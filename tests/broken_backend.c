@@ -1,8 +1,9 @@
-/* broken.c - proof that the contract tests can fail: a backend with one defect at a time, each of
- * which the test that watches over it must catch, while the same backend without one passes.
+/* A registry for the test program loopmark_broken: one backend, `broken`, that has one defect at a
+ * time (option `defect`), for the proof that `loopmark check` finds each (test_check.c).
  *
- * The backend wraps poll: every operation is a shadow operation of poll's, whose completion passes
- * the result on, spoilt where the defect says so.
+ * It takes the place of backends/registry.c in that program. The backend wraps poll: every
+ * operation is a shadow operation of poll's, whose completion passes the result on, spoilt where
+ * the defect says so.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "backends/backends.h"
+#include "backends/registry.h"
 #include "tests/contract/contract.h"
 
 enum defect {
@@ -35,7 +37,42 @@ enum defect {
     FIRES_EARLY,
     SWALLOWS_EMFILE,
     CALLS_BACK_ON_DESTROY,
-    COUNTS_BACKWARDS
+    COUNTS_BACKWARDS,
+    RETURNS_EARLY,
+    NEVER_RETURNS,
+    ALLOCATES,
+    WAKES_THE_NEW_OWNER
+};
+
+/* In the order of enum defect. */
+static const char *const defect_words[] = {"none",
+                                           "drops_a_completion",
+                                           "completes_twice",
+                                           "completes_inline",
+                                           "counts_wrong",
+                                           "spoils_a_byte",
+                                           "mixes_up_sockets",
+                                           "mistakes_the_end",
+                                           "causes_sigpipe",
+                                           "closes_silently",
+                                           "keeps_descriptors",
+                                           "loses_a_wake_up",
+                                           "loses_a_stop",
+                                           "ignores_cancel",
+                                           "reorders_posts",
+                                           "starves_sockets",
+                                           "fires_early",
+                                           "swallows_emfile",
+                                           "calls_back_on_destroy",
+                                           "counts_backwards",
+                                           "returns_early",
+                                           "never_returns",
+                                           "allocates",
+                                           "wakes_the_new_owner",
+                                           NULL};
+static const struct lm_option options[] = {
+    {"defect", "what is wrong with it", SOUND, SOUND, WAKES_THE_NEW_OWNER, defect_words},
+    {NULL, NULL, 0, 0, 0, NULL},
 };
 
 struct shadow {
@@ -60,6 +97,10 @@ static struct shadow *chained;     /* STARVES_SOCKETS: posted by the post that i
 static struct lm_socket *previous; /* MIXES_UP_SOCKETS */
 static _Thread_local bool runs_loop, completing_post;
 static atomic_uint completions, receives, readings;
+static struct lm_loop *latest_loop; /* WAKES_THE_NEW_OWNER */
+static atomic_bool stale;           /* ... a socket was closed since the last receive */
+static struct shadow eternal;       /* NEVER_RETURNS: a timer of its own */
+static void *volatile hoard;        /* ALLOCATES */
 
 static void shadow_done(struct lm_op *op, int64_t result);
 
@@ -164,8 +205,20 @@ static void shadow_done(struct lm_op *op, int64_t result)
 /* --- the contract -------------------------------------------------------------------------------
  */
 
+static void eternity_ends(struct lm_op *op, int64_t result)
+{
+    (void)op, (void)result;
+}
+
 static int broken_run(struct lm_loop *loop)
 {
+    if (defect == RETURNS_EARLY) {
+        return 0;
+    }
+    if (defect == NEVER_RETURNS) {
+        eternal.op = (struct lm_op){.done = eternity_ends};
+        sound->timer(loop, &eternal.op, HOUR_NS);
+    }
     runs_loop = true;
     int result = sound->loop_run(loop);
     runs_loop = false;
@@ -206,6 +259,12 @@ static int broken_open(struct lm_loop *loop, int fd, uint32_t affinity, struct l
     return sound->socket_open(loop, fd, affinity, socket);
 }
 
+static void broken_close(struct lm_socket *socket)
+{
+    stale = true;
+    sound->socket_close(socket);
+}
+
 static void broken_accept(struct lm_socket *listener, struct lm_op *op, struct lm_socket **accepted)
 {
     sound->accept(listener, &take_shadow(op, STEP_ACCEPT)->op, accepted);
@@ -223,6 +282,10 @@ static void broken_recv(struct lm_socket *socket, struct lm_op *op, void *buffer
     struct lm_socket *wrong = previous;
     shadow->buffer = buffer;
     previous = socket;
+    if (defect == WAKES_THE_NEW_OWNER && atomic_exchange(&stale, false)) {
+        sound->post(latest_loop, &shadow->op); /* the end of a stream that is another's */
+        return;
+    }
     if (defect == MIXES_UP_SOCKETS && wrong && ++receives % 100 == 0) {
         socket = wrong;
     }
@@ -233,6 +296,13 @@ static void broken_send(struct lm_socket *socket, struct lm_op *op, const void *
                         size_t bytes)
 {
     struct shadow *shadow = take_shadow(op, STEP_SEND);
+    if (defect == ALLOCATES) {
+        void **block = malloc(100);
+        if (block) {
+            *block = hoard;
+        }
+        hoard = block;
+    }
     shadow->bytes = bytes;
     sound->send(socket, &shadow->op, buffer, bytes);
 }
@@ -280,92 +350,60 @@ static void broken_cancel(struct lm_loop *loop, struct lm_op *op)
     }
 }
 
-/* --- what must be caught ------------------------------------------------------------------------
- */
+/* --- the registry
+ * ----------------------------------------------------------------------------------- */
 
-static const struct {
-    enum defect defect;
-    const char *what, *table, *test;
-} claims[] = {
-    {DROPS_A_COMPLETION, "drops a completion", "streams", "one byte at a time arrives whole"},
-    {COMPLETES_TWICE, "completes an operation twice", "streams",
-     "one byte at a time arrives whole"},
-    {COMPLETES_INLINE, "completes inside the starting call", "loops",
-     "nothing completes before the loop runs"},
-    {COUNTS_WRONG, "reports more bytes than were sent", "streams",
-     "short sends lose and invent nothing"},
-    {SPOILS_A_BYTE, "changes one byte", "streams", "one byte at a time arrives whole"},
-    {MIXES_UP_SOCKETS, "mixes up two sockets", "streams", "many streams do not mix"},
-    {MISTAKES_THE_END, "reports the end of a stream as an error", "streams",
-     "end of stream is zero and stays zero"},
-    {CAUSES_SIGPIPE, "causes SIGPIPE", "streams",
-     "sending to a closed peer is an error and no signal"},
-    {CLOSES_SILENTLY, "forgets operations of a closed socket", "ends",
-     "closing cancels both directions, later"},
-    {KEEPS_DESCRIPTORS, "does not close descriptors", "connections",
-     "many laps of connect and close keep nothing"},
-    {LOSES_A_WAKE_UP, "does not wake up for a post", "loops",
-     "every post wakes a loop that sleeps"},
-    {LOSES_A_STOP, "does not wake up to stop", "loops",
-     "another thread can stop a loop that sleeps"},
-    {IGNORES_CANCEL, "ignores cancel", "timers", "a cancelled timer ends long before it is due"},
-    {REORDERS_POSTS, "completes posts out of order", "loops", "posts complete in order"},
-    {STARVES_SOCKETS, "lets posts starve sockets", "crowds",
-     "a post that repeats itself starves nobody"},
-    {FIRES_EARLY, "fires timers early", "timers", "a timer is never early"},
-    {SWALLOWS_EMFILE, "hides that descriptors ran out", "connections",
-     "an accept without descriptors fails and the next one works"},
-    {CALLS_BACK_ON_DESTROY, "calls back while it is destroyed", "loops",
-     "destroying a loop that never ran forgets its work"},
-    {COUNTS_BACKWARDS, "counts backwards", "counters",
-     "counters only grow and cover the work done"},
-};
-
-static const struct contract_test *find_test(const char *table_name, const char *test_name)
+/* poll's own settings stay as they are. */
+static void poll_settings(uint64_t settings[LM_MAX_OPTIONS])
 {
-    for (const struct contract_table *table = contract_tables; table->subject; table++) {
-        for (const struct contract_test *test = table->tests; test->name; test++) {
-            if (!strcmp(table->subject, table_name) && !strcmp(test->name, test_name)) {
-                return test;
-            }
-        }
+    for (size_t i = 0; sound->options[i].key; i++) {
+        settings[i] = sound->options[i].default_value;
     }
-    return NULL;
 }
 
-/* The wrapped backend without a defect fails nowhere: number of failures. */
-static int run_sound(const struct contract_subject *subject)
+static int broken_available(const uint64_t *values, char *why, size_t why_bytes)
 {
-    int failures = 0;
-    defect = SOUND;
-    for (const struct contract_table *table = contract_tables; table->subject; table++) {
-        for (const struct contract_test *test = table->tests; test->name; test++) {
-            struct contract_outcome outcome;
-            if (contract_skip_reason(subject, test, false)) {
-                continue;
-            }
-            contract_run(subject, test, false, &outcome);
-            if (outcome.verdict == CONTRACT_FAILED) {
-                printf("FAIL without a defect: %s: %s\n", test->name, outcome.seen);
-                failures++;
-            }
-        }
-    }
-    return failures;
+    uint64_t settings[LM_MAX_OPTIONS];
+    (void)values;
+    poll_settings(settings);
+    return sound->available(settings, why, why_bytes);
 }
 
-int main(void)
+static int broken_create(const struct lm_loop_config *config, struct lm_loop **loop)
 {
-    static struct lm_backend broken;
-    static uint64_t options[32];
-    char directory[] = "/tmp/loopmark-contract-XXXXXX";
+    uint64_t settings[LM_MAX_OPTIONS];
+    struct lm_loop_config of_poll = *config;
+    defect = (enum defect)config->options[0];
+    poll_settings(settings);
+    of_poll.options = settings;
+    int result = sound->loop_create(&of_poll, loop);
+    latest_loop = result ? NULL : *loop;
+    return result;
+}
+
+static struct lm_backend broken;
+static const struct lm_registered registered = {.name = "broken", .backend = &broken};
+
+size_t lm_backend_count(void)
+{
+    return 1;
+}
+
+const struct lm_registered *lm_backend_at(size_t index)
+{
+    (void)index;
     broken = *sound;
-    broken.name = "broken";
+    broken.name = broken.title = "broken";
+    broken.options = options;
+    broken.available = broken_available;
+    broken.describe = NULL;
+    broken.loop_create = broken_create;
     broken.loop_run = broken_run;
     broken.loop_stop = broken_stop;
     broken.loop_destroy = broken_destroy;
     broken.loop_counters = broken_counters;
     broken.socket_open = broken_open;
+    broken.socket_close = broken_close;
     broken.accept = broken_accept;
     broken.connect = broken_connect;
     broken.recv = broken_recv;
@@ -373,32 +411,11 @@ int main(void)
     broken.post = broken_post;
     broken.timer = broken_timer;
     broken.cancel = broken_cancel;
-    for (size_t i = 0; sound->options && sound->options[i].key; i++) {
-        options[i] = sound->options[i].default_value;
-    }
-    if (!mkdtemp(directory)) {
-        perror(directory);
-        return EXIT_FAILURE;
-    }
-    struct contract_subject subject = {.backend = &broken,
-                                       .options = options,
-                                       .threads = 1,
-                                       .directory = directory,
-                                       .limit_s = 30};
-    int failures = run_sound(&subject);
-    subject.limit_s = 2; /* a hang is the expected end of many */
-    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
-        struct contract_outcome outcome = {.verdict = CONTRACT_PASSED};
-        const struct contract_test *test = find_test(claims[i].table, claims[i].test);
-        defect = claims[i].defect;
-        if (test) {
-            contract_run(&subject, test, false, &outcome);
-        }
-        bool caught = outcome.verdict == CONTRACT_FAILED;
-        printf("%s a backend that %s: %s: %s\n", caught ? "ok   caught" : "FAIL missed",
-               claims[i].what, claims[i].test, test ? outcome.seen : "there is no such test");
-        failures += !caught;
-    }
-    rmdir(directory);
-    return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+    return &registered;
+}
+
+const char *const *lm_default_specs(void)
+{
+    static const char *const specs[] = {"broken", NULL};
+    return specs;
 }

@@ -1,0 +1,701 @@
+/* check_command.c - `loopmark check`: each contract test against backends, in the modes they have.
+ *
+ * Each test runs in a fresh process of this program (lm_check_rule_command), which is told what to
+ * run by names and numbers alone. Its own alarm tells what it was waiting for when it hangs; the
+ * time limit here is for one that can not even do that.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/clock.h"
+#include "backends/nearest.h"
+#include "harness/arguments.h"
+#include "harness/commands.h"
+#include "harness/process.h"
+#include "harness/progress.h"
+#include "harness/selection.h"
+#include "harness/text.h"
+#include "tests/contract/check.h"
+#include "tests/contract/contract.h"
+
+/* Version of what --json prints; described in README.md beside this file. */
+#define CHECK_SCHEMA 1
+
+/* Seconds a process gets beyond its own alarm. */
+#define GRACE_S 5.0
+
+enum {
+    MODES_MAX = 16,
+    MODE_BYTES = 12
+};
+
+struct mode {
+    char name[MODE_BYTES]; /* normal, lockless, sharedN */
+    uint32_t threads;
+    bool lockless;
+};
+
+struct tally {
+    unsigned passed, failed, skipped;
+};
+
+struct check_options {
+    char *backends; /* NULL: all that runs here */
+    const char *rules;
+    struct mode modes[MODES_MAX];
+    size_t mode_count;
+    uint64_t timeout_s;
+    bool settings, list, json, help;
+};
+
+/* A check under way. */
+struct check {
+    const struct check_options *options;
+    char directory[256];
+    struct tally all;
+    bool broken_off; /* interrupted, or no process could be started */
+    json_t *runs;    /* NULL without --json */
+    json_t *rules;   /* of the latest of runs */
+    /* For the estimate. */
+    bool terminal;
+    uint64_t begin_ns;
+    size_t done, planned;
+};
+
+static const struct option long_options[] = {
+    {"backend", required_argument, NULL, 'b'},
+    {"mode", required_argument, NULL, 'm'},
+    {"rule", required_argument, NULL, 'r'},
+    {"timeout", required_argument, NULL, 't'},
+    {"settings", no_argument, NULL, 's'},
+    {"list", no_argument, NULL, 'l'},
+    {"json", no_argument, NULL, 'j'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static void print_help(void)
+{
+    puts(
+        "usage: loopmark check [--backend SPEC,...] [--mode MODE,...] [--rule GLOB] [OPTION...]\n"
+        "\n"
+        "Puts backends through the contract (backends/backend.h), rule by rule, each in a fresh\n"
+        "process with a time limit: pass, FAIL with what was seen, or skip with the reason.\n"
+        "\n"
+        "  --backend SPEC,...  backends, as name[:key=value[,key=value...]] (default: all here)\n"
+        "  --mode MODE,...     normal, lockless, sharedN: a loop run by N threads, 2 to 64\n"
+        "                      (default: normal,lockless,shared2)\n"
+        "  --rule GLOB         only rules whose line, SUBJECT: SENTENCE, matches\n"
+        "  --settings          once more for each switch turned and each other word of a choice;\n"
+        "                      in shared modes without the crowds of thousands of sockets\n"
+        "  --timeout S         time limit of a rule (default: 20)\n"
+        "  --list              the rules, without checking any\n"
+        "  --json              one JSON document instead of lines\n"
+        "\n"
+        "  loopmark check --backend io_uring:hybrid=1\n"
+        "  loopmark check --backend epoll --mode shared4 --rule 'timers: *'\n"
+        "  loopmark check --backend poll --rule '*starves nobody' --timeout 60\n"
+        "\n"
+        "Exit codes: 0 no rule failed; 1 a rule failed; 2 wrong use, or nothing could be checked;\n"
+        "3 interrupted, or a process could not be started.");
+}
+
+/* --- options
+ * -------------------------------------------------------------------------------------- */
+
+static bool parse_mode(const char *word, size_t bytes, struct mode *mode)
+{
+    *mode = (struct mode){.threads = 1};
+    if (bytes >= sizeof(mode->name)) {
+        return false;
+    }
+    memcpy(mode->name, word, bytes);
+    if (!strcmp(mode->name, "normal")) {
+        return true;
+    }
+    if (!strcmp(mode->name, "lockless")) {
+        mode->lockless = true;
+        return true;
+    }
+    char *end = mode->name;
+    if (!strncmp(mode->name, "shared", 6) && mode->name[6] >= '1' && mode->name[6] <= '9') {
+        mode->threads = (uint32_t)strtoul(mode->name + 6, &end, 10);
+    }
+    return end != mode->name && *end == '\0' && mode->threads >= 2 &&
+           mode->threads <= LM_MAX_THREADS;
+}
+
+static bool parse_modes(const char *list, struct check_options *options)
+{
+    options->mode_count = 0;
+    while (true) {
+        size_t bytes = strcspn(list, ",");
+        if (options->mode_count == MODES_MAX) {
+            fprintf(stderr, "loopmark check: --mode takes at most %d modes\n", MODES_MAX);
+            return false;
+        }
+        if (!parse_mode(list, bytes, &options->modes[options->mode_count])) {
+            fprintf(stderr,
+                    "loopmark check: --mode: '%.*s' is none; choose from normal, lockless, "
+                    "shared2 to shared%u\n",
+                    (int)(bytes < 40 ? bytes : 40), list, LM_MAX_THREADS);
+            return false;
+        }
+        options->mode_count++;
+        if (list[bytes] == '\0') {
+            return true;
+        }
+        list += bytes + 1;
+    }
+}
+
+static bool parse_options(int argc, char **argv, struct check_options *options)
+{
+    *options = (struct check_options){.rules = "*", .timeout_s = 20};
+    parse_modes("normal,lockless,shared2", options);
+    for (int option; (option = lm_next_option(argc, argv, long_options, "check")) != -1;) {
+        bool good = true;
+        switch (option) {
+        case 'b':
+            good = lm_join_list(&options->backends, optarg);
+            break;
+        case 'm':
+            good = parse_modes(optarg, options);
+            break;
+        case 'r':
+            options->rules = optarg;
+            break;
+        case 't':
+            good = lm_parse_whole("--timeout", optarg, 1, 3600, &options->timeout_s);
+            break;
+        case 's':
+            options->settings = true;
+            break;
+        case 'l':
+            options->list = true;
+            break;
+        case 'j':
+            options->json = true;
+            break;
+        case 'h':
+            options->help = true;
+            break;
+        default:
+            good = false;
+        }
+        if (!good) {
+            return false;
+        }
+    }
+    return lm_no_more_words(argc, argv, "check");
+}
+
+/* --- rules
+ * ---------------------------------------------------------------------------------------- */
+
+/* A contract test, over TCP or AF_UNIX. */
+struct rule {
+    size_t table, test; /* their numbers, for the process that runs it */
+    const struct contract_test *of;
+    bool local;
+    char name[192]; /* SUBJECT: SENTENCE, as it is printed and matched */
+};
+
+/* Calls each(context, rule) for the rules that match; returns how many. */
+static size_t each_rule(const char *glob, void (*each)(void *context, const struct rule *rule),
+                        void *context)
+{
+    size_t count = 0;
+    for (size_t table = 0; contract_tables[table].subject; table++) {
+        const struct contract_test *tests = contract_tables[table].tests;
+        for (size_t test = 0; tests[test].name; test++) {
+            for (int local = 0; local <= !!(tests[test].needs & ALSO_LOCAL); local++) {
+                struct rule rule = {.table = table, .test = test, .of = &tests[test]};
+                rule.local = local;
+                snprintf(rule.name, sizeof(rule.name), "%s: %s%s", contract_tables[table].subject,
+                         tests[test].name, local ? " (AF_UNIX)" : "");
+                if (fnmatch(glob, rule.name, 0) == 0) {
+                    each(context, &rule);
+                    count++;
+                }
+            }
+        }
+    }
+    return count;
+}
+
+static void count_rule(void *context, const struct rule *rule)
+{
+    (void)context, (void)rule;
+}
+
+static void print_rule(void *context, const struct rule *rule)
+{
+    (void)context;
+    printf("rule %u  %s\n", rule->of->rule, rule->name);
+}
+
+static void list_rule_as_json(void *context, const struct rule *rule)
+{
+    json_array_append_new(context,
+                          json_pack("{s:i, s:s}", "rule", (int)rule->of->rule, "name", rule->name));
+}
+
+/* --- one rule
+ * ------------------------------------------------------------------------------------- */
+
+static void see(struct contract_outcome *outcome, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void see(struct contract_outcome *outcome, const char *format, ...)
+{
+    va_list arguments;
+    outcome->verdict = CONTRACT_FAILED;
+    va_start(arguments, format);
+    vsnprintf(outcome->seen, sizeof(outcome->seen), format, arguments);
+    va_end(arguments);
+}
+
+/* What the process's end says, beyond what it reported. */
+static void judge(const struct lm_process_outcome *process, struct contract_outcome *outcome)
+{
+    char words[300] = "", said[320] = "";
+    bool reported = process->result_bytes == sizeof(*outcome);
+    if (reported) {
+        memcpy(outcome, process->result, sizeof(*outcome));
+        outcome->seen[sizeof(outcome->seen) - 1] = '\0';
+        reported = outcome->verdict <= CONTRACT_SKIPPED;
+    }
+    if (reported && (outcome->verdict == CONTRACT_FAILED ||
+                     (process->end == LM_PROCESS_EXITED && process->code == 0))) {
+        return;
+    }
+    if (lm_text_clean(words, sizeof(words), process->output, strlen(process->output))) {
+        snprintf(said, sizeof(said), "; it said: %s", words);
+    }
+    switch (process->end) {
+    case LM_PROCESS_EXITED:
+        see(outcome, "the process ended with exit code %d%s%s", process->code,
+            reported ? " after the test had passed" : "", said);
+        break;
+    case LM_PROCESS_SIGNALLED:
+        see(outcome, "the process died of signal %d (%s)%s", process->code,
+            strsignal(process->code), said);
+        break;
+    case LM_PROCESS_TIMED_OUT:
+        see(outcome, "the process did not end in time and was killed%s", said);
+        break;
+    case LM_PROCESS_INTERRUPTED:
+        see(outcome, "interrupted");
+    }
+}
+
+/* Removes the names of the sockets that a test made. */
+static void clean_directory(const char *directory)
+{
+    for (unsigned i = 0; i < CONTRACT_NAMES; i++) {
+        char path[300];
+        snprintf(path, sizeof(path), "%s/s%u", directory, i);
+        unlink(path);
+    }
+}
+
+/* Runs it in a process. 0, or a negative errno when none could be started. */
+static int run_rule(const struct check *check, const struct lm_spec *spec, const struct mode *mode,
+                    const struct rule *rule, struct contract_outcome *outcome)
+{
+    char numbers[5][24];
+    const uint64_t values[5] = {rule->table, rule->test, rule->local, check->options->timeout_s,
+                                (uint64_t)getpid()};
+    for (int i = 0; i < 5; i++) {
+        snprintf(numbers[i], sizeof(numbers[i]), "%llu", (unsigned long long)values[i]);
+    }
+    const char *const arguments[] = {"loopmark",       "check-rule", spec->text, mode->name,
+                                     check->directory, numbers[0],   numbers[1], numbers[2],
+                                     numbers[3],       numbers[4],   NULL};
+    struct lm_process_outcome process;
+    int error = lm_process_run((char *const *)(uintptr_t)arguments,
+                               (double)check->options->timeout_s + GRACE_S, &process);
+    if (error) {
+        return error;
+    }
+    judge(&process, outcome);
+    lm_process_outcome_free(&process);
+    clean_directory(check->directory);
+    return 0;
+}
+
+int lm_check_rule_command(int argc, char **argv)
+{
+    uint64_t values[5] = {0};
+    char error[512];
+    struct lm_spec spec;
+    struct mode mode;
+    if (argc != 9) {
+        fputs("loopmark check-rule is for loopmark check alone; see: loopmark check --help\n",
+              stderr);
+        return LM_EXIT_USAGE;
+    }
+    for (int i = 0; i < 5; i++) {
+        if (!lm_parse_whole("check-rule", argv[4 + i], 0, INT32_MAX, &values[i])) {
+            return LM_EXIT_USAGE;
+        }
+    }
+    if (lm_process_die_with_parent((int64_t)values[4])) {
+        return LM_EXIT_USAGE;
+    }
+    if (lm_spec_parse(argv[1], &spec, error, sizeof(error)) ||
+        !parse_mode(argv[2], strlen(argv[2]), &mode)) {
+        return LM_EXIT_USAGE;
+    }
+    struct contract_subject subject = {.backend = spec.backend,
+                                       .options = spec.options,
+                                       .threads = mode.threads,
+                                       .lockless = mode.lockless,
+                                       .directory = argv[3],
+                                       .limit_s = (unsigned)values[3]};
+    contract_run(&subject, &contract_tables[values[0]].tests[values[1]], values[2] != 0,
+                 LM_PROCESS_RESULT_FD);
+}
+
+/* --- one backend in one mode
+ * ----------------------------------------------------------------------- */
+
+struct pass {
+    struct check *check;
+    const struct lm_spec *spec;
+    const struct mode *mode;
+    struct contract_subject subject; /* for the reasons to skip */
+    bool without_crowds;
+    struct tally tally;
+};
+
+static const char *const verdict_words[] = {"pass", "FAIL", "skip"};
+static const char *const verdict_keys[] = {"pass", "fail", "skip"};
+
+/* How far it is, on a terminal only: elsewhere the lines themselves tell. */
+static void show_progress(const struct check *check, const struct pass *pass,
+                          const struct rule *rule)
+{
+    char left[48] = "";
+    if (!check->terminal) {
+        return;
+    }
+    if (check->done > 20 && check->planned > check->done) {
+        double spent_s = (double)(lm_clock_ns() - check->begin_ns) / 1e9;
+        char text[32];
+        lm_format_duration(spent_s / (double)check->done * (double)(check->planned - check->done),
+                           text, sizeof(text));
+        snprintf(left, sizeof(left), "about %s left, ", text);
+    }
+    fprintf(stderr, "\r\033[K[%zu/%zu] %s%s %s: %.40s", check->done + 1, check->planned, left,
+            pass->spec->text, pass->mode->name, rule->name);
+    fflush(stderr);
+}
+
+static void clear_progress(const struct check *check)
+{
+    if (check->terminal) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+}
+
+static void tell(struct pass *pass, const struct rule *rule, const struct contract_outcome *outcome)
+{
+    struct check *check = pass->check;
+    unsigned *counts[] = {&pass->tally.passed, &pass->tally.failed, &pass->tally.skipped};
+    char seen[sizeof(outcome->seen) + 16];
+    ++*counts[outcome->verdict];
+    lm_text_clean(seen, sizeof(seen), outcome->seen, strlen(outcome->seen));
+    clear_progress(check);
+    if (check->rules) {
+        json_array_append_new(check->rules, json_pack("{s:i, s:s, s:s, s:s?}", "rule",
+                                                      (int)rule->of->rule, "name", rule->name,
+                                                      "verdict", verdict_keys[outcome->verdict],
+                                                      "seen", seen[0] ? seen : NULL));
+        return;
+    }
+    printf("%s  rule %u  %s%s%s\n", verdict_words[outcome->verdict], rule->of->rule, rule->name,
+           seen[0] ? ": " : "", seen);
+    fflush(stdout);
+}
+
+static void check_rule(void *context, const struct rule *rule)
+{
+    struct pass *pass = context;
+    struct check *check = pass->check;
+    struct contract_outcome outcome = {.verdict = CONTRACT_SKIPPED};
+    if (check->broken_off || lm_process_interrupts() || ferror(stdout)) {
+        check->broken_off = true;
+        return;
+    }
+    const char *reason = contract_skip_reason(&pass->subject, rule->of, rule->local);
+    if (pass->without_crowds && !strcmp(contract_tables[rule->table].subject, "crowds")) {
+        reason = "crowds are left out where settings are turned in shared modes";
+    }
+    if (reason) {
+        snprintf(outcome.seen, sizeof(outcome.seen), "%s", reason);
+    } else {
+        show_progress(check, pass, rule);
+        int error = run_rule(check, pass->spec, pass->mode, rule, &outcome);
+        if (error) {
+            clear_progress(check);
+            fprintf(stderr, "loopmark check: no process could be started: %s; %s\n",
+                    strerror(-error), lm_process_remedy(error));
+            check->broken_off = true;
+            return;
+        }
+    }
+    check->done++;
+    if (lm_process_interrupts() < 2) { /* else it was killed and says nothing of the backend */
+        tell(pass, rule, &outcome);
+    }
+}
+
+/* Nothing of this mode can be checked: says why. */
+static void skip_pass(struct check *check, const struct lm_spec *spec, const struct mode *mode,
+                      const char *reason)
+{
+    if (check->runs) {
+        json_array_append_new(check->runs,
+                              json_pack("{s:s, s:s, s:s, s:[]}", "backend", spec->text, "mode",
+                                        mode->name, "skipped", reason, "rules"));
+    } else {
+        printf("-- %s, %s: skipped: %s\n", spec->text, mode->name, reason);
+    }
+}
+
+static void begin_pass(struct pass *pass)
+{
+    struct check *check = pass->check;
+    if (!check->runs) {
+        printf("-- %s, %s\n", pass->spec->text, pass->mode->name);
+        return;
+    }
+    check->rules = json_array();
+    json_array_append_new(check->runs,
+                          json_pack("{s:s, s:s, s:n, s:O}", "backend", pass->spec->text, "mode",
+                                    pass->mode->name, "skipped", "rules", check->rules));
+    json_decref(check->rules); /* the run holds it */
+}
+
+static void check_pass(struct check *check, const struct lm_spec *spec, const struct mode *mode,
+                       bool without_crowds)
+{
+    const char *why, *reason = NULL;
+    char text[256] = "";
+    uint32_t capabilities = lm_capabilities(spec->backend, spec->options, &why);
+    if (spec->backend->available(spec->options, text, sizeof(text))) {
+        reason = text;
+    } else if (mode->lockless && !(capabilities & LM_CAP_LOCKLESS)) {
+        reason = why ? why : "the backend has no lockless mode";
+    } else if (mode->threads > 1 && !(capabilities & LM_CAP_THREADS)) {
+        reason = why ? why : "the backend can not have several threads run one loop";
+    }
+    if (reason) {
+        skip_pass(check, spec, mode, reason);
+        return;
+    }
+    struct pass pass = {.check = check,
+                        .spec = spec,
+                        .mode = mode,
+                        .without_crowds = without_crowds,
+                        .subject = {.backend = spec->backend,
+                                    .options = spec->options,
+                                    .threads = mode->threads,
+                                    .lockless = mode->lockless}};
+    begin_pass(&pass);
+    each_rule(check->options->rules, check_rule, &pass);
+    check->all.passed += pass.tally.passed;
+    check->all.failed += pass.tally.failed;
+    check->all.skipped += pass.tally.skipped;
+    if (!check->runs) {
+        printf("%s, %s: %u passed, %u failed, %u skipped\n", spec->text, mode->name,
+               pass.tally.passed, pass.tally.failed, pass.tally.skipped);
+    }
+}
+
+/* Each setting that a person can flip, flipped: calls each for its spec. */
+static void each_setting(struct check *check, const struct lm_spec *spec, const struct mode *mode,
+                         void (*each)(struct check *check, const struct lm_spec *spec,
+                                      const struct mode *mode, bool without_crowds))
+{
+    const struct lm_option *option = spec->backend->options;
+    for (size_t i = 0; option && option[i].key; i++) {
+        if (!option[i].choices && option[i].maximum != 1) {
+            continue;
+        }
+        for (uint64_t value = option[i].minimum; value <= option[i].maximum; value++) {
+            struct lm_spec turned = *spec;
+            turned.options[i] = value;
+            if (value != spec->options[i] && lm_spec_write(&turned)) {
+                each(check, &turned, mode, mode->threads > 1);
+            }
+        }
+    }
+}
+
+/* --- all of it
+ * ------------------------------------------------------------------------------------ */
+
+static void plan_pass(struct check *check, const struct lm_spec *spec, const struct mode *mode,
+                      bool without_crowds)
+{
+    (void)spec, (void)mode, (void)without_crowds;
+    check->planned += each_rule(check->options->rules, count_rule, NULL);
+}
+
+static void each_pass(struct check *check, const struct lm_candidates *candidates,
+                      void (*each)(struct check *check, const struct lm_spec *spec,
+                                   const struct mode *mode, bool without_crowds))
+{
+    const struct check_options *options = check->options;
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct lm_spec *spec = &candidates->items[i].spec;
+        for (size_t j = 0; j < options->mode_count && spec->backend; j++) {
+            if (options->settings) {
+                each_setting(check, spec, &options->modes[j], each);
+            } else {
+                each(check, spec, &options->modes[j], false);
+            }
+        }
+    }
+}
+
+static void tell_missing(struct check *check, const struct lm_candidates *candidates)
+{
+    static const struct mode any = {.name = "any"};
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (!candidates->items[i].spec.backend) {
+            skip_pass(check, &candidates->items[i].spec, &any, candidates->items[i].unavailable);
+        }
+    }
+}
+
+static bool print_json(json_t *document)
+{
+    bool printed = document && json_dumpf(document, stdout, JSON_INDENT(2)) == 0;
+    putchar('\n');
+    json_decref(document);
+    return printed;
+}
+
+/* The last lines, and the exit code. */
+static int conclude(struct check *check)
+{
+    bool nothing = !check->all.passed && !check->all.failed && !check->broken_off;
+    if (check->runs) {
+        json_t *document = json_pack("{s:i, s:b, s:i, s:i, s:i, s:O}", "loopmark_check",
+                                     CHECK_SCHEMA, "complete", !check->broken_off, "passed",
+                                     (int)check->all.passed, "failed", (int)check->all.failed,
+                                     "skipped", (int)check->all.skipped, "runs", check->runs);
+        if (!print_json(document)) {
+            fputs("loopmark check: the JSON document could not be printed\n", stderr);
+            return LM_EXIT_USAGE;
+        }
+    } else {
+        printf("in all: %u passed, %u failed, %u skipped%s\n", check->all.passed, check->all.failed,
+               check->all.skipped, check->broken_off ? "; it was not finished" : "");
+    }
+    if (nothing) {
+        fputs("loopmark check: nothing could be checked: the reasons stand above; see: loopmark "
+              "list --backends\n",
+              stderr);
+        return LM_EXIT_USAGE;
+    }
+    if (check->all.failed) {
+        return LM_EXIT_GATE;
+    }
+    return check->broken_off ? LM_EXIT_FAILED : LM_EXIT_OK;
+}
+
+static bool open_directory(struct check *check)
+{
+    const char *parent = getenv("TMPDIR");
+    /* Names of AF_UNIX sockets are short: about 100 bytes. */
+    if (!parent || strlen(parent) > 60) {
+        parent = "/tmp";
+    }
+    snprintf(check->directory, sizeof(check->directory), "%s/loopmark-check-XXXXXX", parent);
+    if (!mkdtemp(check->directory)) {
+        fprintf(stderr,
+                "loopmark check: no directory for AF_UNIX sockets: %s: %s; set TMPDIR to one that "
+                "can be written\n",
+                check->directory, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static int check_all(const struct check_options *options, const struct lm_candidates *candidates)
+{
+    struct check check = {.options = options,
+                          .runs = options->json ? json_array() : NULL,
+                          .terminal = isatty(STDERR_FILENO) == 1,
+                          .begin_ns = lm_clock_ns()};
+    int error = lm_process_catch_signals();
+    if (error) {
+        fprintf(stderr, "loopmark check: signals can not be caught: %s; %s\n", strerror(-error),
+                lm_process_remedy(error));
+        return LM_EXIT_USAGE;
+    }
+    if (!open_directory(&check)) {
+        return LM_EXIT_USAGE;
+    }
+    each_pass(&check, candidates, plan_pass);
+    tell_missing(&check, candidates);
+    each_pass(&check, candidates, check_pass);
+    clear_progress(&check);
+    clean_directory(check.directory);
+    rmdir(check.directory);
+    int code = conclude(&check);
+    json_decref(check.runs);
+    return code;
+}
+
+static int list_rules(const struct check_options *options)
+{
+    if (!options->json) {
+        each_rule(options->rules, print_rule, NULL);
+        return LM_EXIT_OK;
+    }
+    json_t *rules = json_array();
+    each_rule(options->rules, list_rule_as_json, rules);
+    return print_json(json_pack("{s:i, s:o}", "loopmark_check", CHECK_SCHEMA, "rules", rules))
+               ? LM_EXIT_OK
+               : LM_EXIT_USAGE;
+}
+
+int lm_check_command(int argc, char **argv)
+{
+    struct check_options options;
+    struct lm_candidates candidates = {.items = NULL};
+    int code = LM_EXIT_USAGE;
+    if (!parse_options(argc, argv, &options)) {
+        goto out;
+    }
+    if (options.help) {
+        print_help();
+        code = LM_EXIT_OK;
+    } else if (!each_rule(options.rules, count_rule, NULL)) {
+        fprintf(stderr,
+                "loopmark check: --rule: no rule matches '%s'; see: loopmark check --list\n",
+                options.rules);
+    } else if (options.list) {
+        code = list_rules(&options);
+    } else if (lm_candidates_read(options.backends, "loopmark check: --backend", &candidates) ==
+               0) {
+        code = check_all(&options, &candidates);
+    }
+out:
+    lm_candidates_free(&candidates);
+    free(options.backends);
+    return code;
+}
