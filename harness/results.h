@@ -34,6 +34,12 @@ struct lm_latency {
     size_t bucket_count;
 };
 
+/* What the kernel did from before the case to after it, in the whole network namespace. */
+struct lm_network {
+    uint64_t listen_overflows, listen_drops, syn_retransmits;
+    uint64_t time_wait; /* sockets in that state at the begin */
+};
+
 struct lm_sample {
     size_t case_index, backend_index; /* into lm_run */
     uint32_t iteration;               /* from 0 */
@@ -49,6 +55,8 @@ struct lm_sample {
     uint64_t rss_peak_bytes, rss_bytes;
     uint64_t voluntary_switches, involuntary_switches;
     struct lm_counters counters;
+    bool has_network; /* cases that accept while they measure, where the system tells */
+    struct lm_network network;
 };
 
 struct lm_run_backend {

@@ -117,6 +117,13 @@ json_t *lm_sample_to_json(const struct lm_run *run, const struct lm_sample *samp
          json_object_set_new(record, "counters", encode_counters(&sample->counters)) != 0)) {
         goto fail;
     }
+    if (sample->status == LM_SAMPLE_OK && sample->has_network) {
+        json_t *network = json_object();
+        if (json_object_set_new(record, "network", network) != 0 ||
+            lm_schema_encode(network, lm_network_members, &sample->network) != 0) {
+            goto fail;
+        }
+    }
     return record;
 fail:
     json_decref(record);

@@ -362,9 +362,14 @@ static int decode_sample(const struct lm_run *run, const json_t *record, struct 
     if (result == 0) {
         result = decode_latency(json_object_get(record, "latency"), &sample->latency, problem);
     }
-    return result
-               ? result
-               : decode_counters(json_object_get(record, "counters"), &sample->counters, problem);
+    if (result == 0) {
+        result = decode_counters(json_object_get(record, "counters"), &sample->counters, problem);
+    }
+    const json_t *network = json_object_get(record, "network");
+    sample->has_network = network != NULL;
+    return result != 0 || !network ? result
+                                   : lm_schema_decode(network, lm_network_members, &sample->network,
+                                                      "network.", problem);
 }
 
 int lm_sample_from_json(const struct lm_run *run, const json_t *record, struct lm_sample *sample,

@@ -83,6 +83,14 @@ const struct lm_member lm_counter_members[] = {
     {NULL, LM_MEMBER_BOOL, 0},
 };
 
+const struct lm_member lm_network_members[] = {
+    MEMBER(lm_network, listen_overflows, U64),
+    MEMBER(lm_network, listen_drops, U64),
+    MEMBER(lm_network, syn_retransmits, U64),
+    MEMBER(lm_network, time_wait, U64),
+    {NULL, LM_MEMBER_BOOL, 0},
+};
+
 const char *const lm_sample_status_words[] = {
     [LM_SAMPLE_OK] = "ok", [LM_SAMPLE_FAILED] = "failed", [LM_SAMPLE_SKIPPED] = "skipped", NULL};
 

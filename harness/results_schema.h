@@ -33,7 +33,7 @@ struct lm_member {
 
 extern const struct lm_member lm_run_members[], lm_run_backend_members[], lm_run_case_members[];
 extern const struct lm_member lm_sample_members[], lm_sample_figures[], lm_latency_members[];
-extern const struct lm_member lm_counter_members[];
+extern const struct lm_member lm_counter_members[], lm_network_members[];
 
 /* The word for each enum lm_sample_status, and NULL. */
 extern const char *const lm_sample_status_words[];

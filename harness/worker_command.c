@@ -7,6 +7,7 @@
 #include "harness/bench.h"
 #include "harness/commands.h"
 #include "harness/gbench_shim.h"
+#include "harness/network.h"
 #include "harness/resource.h"
 #include "harness/results_json.h"
 #include "harness/worker.h"
@@ -82,6 +83,24 @@ static int refuse_sample(struct lm_sample *sample, enum lm_sample_status status,
     return sample->reason != NULL ? 0 : -ENOMEM;
 }
 
+/* Connections that the kernel dropped make a case slower, whatever the backend did. */
+static void warn_of_network(struct lm_sample *sample)
+{
+    const struct lm_network *network = &sample->network;
+    char text[256];
+    if (!sample->has_network || sample->warning != NULL ||
+        network->listen_overflows + network->listen_drops + network->syn_retransmits == 0) {
+        return;
+    }
+    snprintf(text, sizeof(text),
+             "in this network namespace the kernel counted ListenOverflows %llu, ListenDrops %llu, "
+             "SYN retransmits %llu: connections were dropped",
+             (unsigned long long)network->listen_overflows,
+             (unsigned long long)network->listen_drops,
+             (unsigned long long)network->syn_retransmits);
+    sample->warning = strdup(text);
+}
+
 static int fill_sample(const struct lm_bench *bench, const struct observation *observation,
                        struct lm_sample *sample)
 {
@@ -117,6 +136,7 @@ static int fill_sample(const struct lm_bench *bench, const struct observation *o
                  (unsigned long long)result->counters.overflows);
         sample->warning = strdup(text);
     }
+    warn_of_network(sample);
     return take_latency(&result->latency, &sample->latency);
 }
 
@@ -167,7 +187,9 @@ static int measure(const struct lm_worker_request *request)
         fprintf(stderr, "%s\n", message);
         return LM_EXIT_USAGE;
     }
+    sample.has_network = bench.which->needs.backlog > 0 && lm_network_read(&sample.network);
     int error = run_once(&bench);
+    sample.has_network = sample.has_network && lm_network_finish(&sample.network);
     error = error != 0 ? error : fill_sample(&bench, &observation, &sample);
     error = error != 0 ? error : lm_worker_answer(request, &sample);
     enum lm_sample_status status = sample.status;

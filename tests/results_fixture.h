@@ -70,6 +70,8 @@ static inline struct lm_sample fixture_sample(size_t case_index, size_t backend_
                      .speculative_hits = 103,
                      .speculative_misses = 104,
                      .overflows = 2},
+        .has_network = true,
+        .network = {301, 302, 303, 304},
     };
     for (unsigned kind = 1; kind < LM_SYS_COUNT; kind++) { /* the first stays 0: left out */
         sample.counters.syscalls[kind] = 200 + kind;

@@ -162,6 +162,7 @@ static void run_churn(void (*prepare)(void), const char *words)
             refused++;
         } else {
             assert_int_equal(sample->status, LM_SAMPLE_OK);
+            assert_true(sample->has_network);
         }
     }
     assert_true(refused > 0 && refused < results.sample_count);

@@ -189,6 +189,8 @@ static void every_member_of_a_sample_comes_back(void **state)
     assert_int_equal(back->latency.bucket_count, 3);
     assert_memory_equal(back->latency.buckets, fixture_buckets, sizeof(fixture_buckets));
     assert_string_equal(back->warning, sample.warning);
+    assert_true(back->has_network);
+    assert_memory_equal(&back->network, &sample.network, sizeof(sample.network));
     assert_null(back->reason);
     assert_true(back->metric == sample.metric && back->elapsed_s == sample.elapsed_s);
     assert_int_equal(back->operations, sample.operations);
