@@ -1,4 +1,6 @@
 /* The reactor backend makes the system calls that Asio makes, as many of each kind. */
+#include "harness/results.h"
+#include "suites/case.h"
 #include "tests/reactor_testing.h"
 
 static void assert_calls_per(const struct lm_counters *counters, enum lm_syscall kind, int units,
@@ -52,185 +54,6 @@ static void no_hint_and_no_version_changes_a_round_trips_calls(void **state)
     }
 }
 
-/* One direction of a stream: a chain of sends and an independent chain of receives. */
-enum {
-    CHUNK_BYTES = 65536,
-    CHUNKS = 1000
-};
-
-struct stream {
-    struct lm_op send, recv;
-    struct lm_socket *sockets[2];
-    int64_t sent_bytes, received_bytes;
-    int sends, recvs;
-    char out[CHUNK_BYTES], in[CHUNK_BYTES];
-};
-
-static void stream_sent(struct lm_op *op, int64_t result)
-{
-    struct stream *stream = (struct stream *)op;
-
-    assert_true(result > 0);
-    stream->sent_bytes += result;
-    stream->sends++;
-    if (stream->sends < CHUNKS) {
-        reactor->send(stream->sockets[0], &stream->send, stream->out, CHUNK_BYTES);
-    } else {
-        reactor->socket_close(stream->sockets[0]);
-    }
-}
-
-static void stream_received(struct lm_op *op, int64_t result)
-{
-    struct stream *stream = (struct stream *)((char *)op - offsetof(struct stream, recv));
-
-    assert_true(result >= 0);
-    stream->received_bytes += result;
-    stream->recvs++;
-    if (result > 0) {
-        reactor->recv(stream->sockets[1], &stream->recv, stream->in, CHUNK_BYTES);
-    } else {
-        reactor->socket_close(stream->sockets[1]);
-    }
-}
-
-static void a_chunk_of_a_stream_costs_what_asios_costs(void **state)
-{
-    (void)state;
-    static struct stream stream;
-    struct lm_loop *loop = open_loop("reactor", 1, false);
-
-    stream = (struct stream){.send.done = stream_sent, .recv.done = stream_received};
-    open_pair(loop, tcp_pair, stream.sockets);
-    reactor->send(stream.sockets[0], &stream.send, stream.out, CHUNK_BYTES);
-    reactor->recv(stream.sockets[1], &stream.recv, stream.in, CHUNK_BYTES);
-    assert_int_equal(reactor->loop_run(loop), 0);
-    assert_int_equal(stream.sent_bytes, stream.received_bytes);
-    struct lm_counters counters = counters_of(loop);
-    assert_calls_per(&counters, LM_SYS_EPOLL_WAIT, CHUNKS, 1);
-    assert_calls_per(&counters, LM_SYS_SEND, CHUNKS, 1);
-    assert_calls_per(&counters, LM_SYS_RECV, CHUNKS, 1);
-    reactor->loop_destroy(loop);
-}
-
-/* Client ends send and then receive; server ends, which receive already, send back. When all
- * clients have their reply it begins again. */
-struct exchange;
-
-struct exchange_pair {
-    struct lm_op client, server;
-    struct lm_socket *sockets[2];
-    struct exchange *exchange;
-    char request[64], reply[64];
-};
-
-struct exchange {
-    struct exchange_pair pairs[16];
-    int pair_count, missing, rounds;
-};
-
-static struct exchange_pair *pair_of_server(struct lm_op *op)
-{
-    return (struct exchange_pair *)((char *)op - offsetof(struct exchange_pair, server));
-}
-
-static void exchange_replied(struct lm_op *op, int64_t result);
-
-static void exchange_received(struct lm_op *op, int64_t result)
-{
-    struct exchange_pair *pair = pair_of_server(op);
-
-    if (result <= 0) {
-        reactor->socket_close(pair->sockets[1]);
-        return;
-    }
-    pair->server.done = exchange_replied;
-    reactor->send(pair->sockets[1], op, pair->request, (size_t)result);
-}
-
-static void exchange_replied(struct lm_op *op, int64_t result)
-{
-    struct exchange_pair *pair = pair_of_server(op);
-
-    assert_int_equal(result, sizeof(pair->request));
-    pair->server.done = exchange_received;
-    reactor->recv(pair->sockets[1], op, pair->request, sizeof(pair->request));
-}
-
-static void exchange_sent(struct lm_op *op, int64_t result);
-
-static void start_exchange(struct exchange *exchange)
-{
-    exchange->missing = exchange->pair_count;
-    for (int i = 0; i < exchange->pair_count; i++) {
-        struct exchange_pair *pair = &exchange->pairs[i];
-
-        if (exchange->rounds == 0) {
-            reactor->socket_close(pair->sockets[0]);
-        } else {
-            pair->client.done = exchange_sent;
-            reactor->send(pair->sockets[0], &pair->client, pair->reply, sizeof(pair->reply));
-        }
-    }
-}
-
-static void exchange_answered(struct lm_op *op, int64_t result)
-{
-    struct exchange_pair *pair = (struct exchange_pair *)op;
-    struct exchange *exchange = pair->exchange;
-
-    assert_int_equal(result, sizeof(pair->reply));
-    if (--exchange->missing == 0) {
-        exchange->rounds--;
-        start_exchange(exchange);
-    }
-}
-
-static void exchange_sent(struct lm_op *op, int64_t result)
-{
-    struct exchange_pair *pair = (struct exchange_pair *)op;
-
-    assert_int_equal(result, sizeof(pair->reply));
-    pair->client.done = exchange_answered;
-    reactor->recv(pair->sockets[0], op, pair->reply, sizeof(pair->reply));
-}
-
-static void exchange_costs(int pair_count, double polls, double sends, double recvs, double misses)
-{
-    enum {
-        ROUNDS = 1000
-    };
-    struct lm_loop *loop = open_loop("reactor", 1, false);
-    static struct exchange exchange;
-
-    exchange = (struct exchange){.pair_count = pair_count, .rounds = ROUNDS};
-    for (int i = 0; i < pair_count; i++) {
-        struct exchange_pair *pair = &exchange.pairs[i];
-
-        pair->exchange = &exchange;
-        pair->server.done = exchange_received;
-        open_pair(loop, tcp_pair, pair->sockets);
-        reactor->recv(pair->sockets[1], &pair->server, pair->request, sizeof(pair->request));
-    }
-    start_exchange(&exchange);
-    assert_int_equal(reactor->loop_run(loop), 0);
-    assert_int_equal(exchange.rounds, 0);
-    struct lm_counters counters = counters_of(loop);
-    assert_calls_per(&counters, LM_SYS_EPOLL_WAIT, ROUNDS, polls);
-    assert_calls_per(&counters, LM_SYS_SEND, ROUNDS, sends);
-    assert_calls_per(&counters, LM_SYS_RECV, ROUNDS, recvs);
-    double missed = (double)counters.speculative_misses / ROUNDS;
-    assert_true(missed > misses - 0.05 && missed < misses + 0.05);
-    reactor->loop_destroy(loop);
-}
-
-static void a_request_and_a_join_of_16_cost_what_asios_cost(void **state)
-{
-    (void)state;
-    exchange_costs(1, 2, 2, 4, 2);
-    exchange_costs(16, 2, 32, 64, 32);
-}
-
 static void a_write_that_blocks_asks_for_writability_once_and_for_good(void **state)
 {
     (void)state;
@@ -268,114 +91,144 @@ static void a_write_that_blocks_asks_for_writability_once_and_for_good(void **st
     reactor->loop_destroy(loop);
 }
 
-/* Connect and accept together; the client sends one byte, the server receives it, both close. */
-struct churn {
-    struct lm_op connect, accept;
-    struct lm_loop *loop;
-    struct lm_socket *listener, *client, *server;
-    struct sockaddr_in address;
-    int joined, laps;
-    char byte;
+/* --- the families' own cases
+ * --------------------------------------------------------------------- */
+
+struct cost {
+    enum lm_syscall kind;
+    double calls; /* per operation, in the measured phase */
 };
 
-static void churn_lap(struct churn *churn);
-
-static void churn_received(struct lm_op *op, int64_t result)
+static void nothing(void *context)
 {
-    struct churn *churn = (struct churn *)((char *)op - offsetof(struct churn, accept));
+    (void)context;
+}
 
-    assert_int_equal(result, 1);
-    reactor->socket_close(churn->client);
-    reactor->socket_close(churn->server);
-    if (--churn->laps > 0) {
-        churn_lap(churn);
-    } else {
-        reactor->socket_close(churn->listener);
+/* Runs the case and compares every kind of call, those that are not in `costs` with 0. */
+static void case_costs(const char *case_name, const char *spec_text, const struct cost *costs,
+                       double misses)
+{
+    static struct lm_case_result result;
+    struct lm_spec spec;
+    char error[256];
+
+    assert_int_equal(lm_spec_parse(spec_text, &spec, error, sizeof(error)), 0);
+    const struct lm_case_setup setup = {.backend = spec.backend,
+                                        .options = spec.options,
+                                        .warmup_ns = 10000000,
+                                        .duration_ns = 100000000,
+                                        .on_measure_begin = nothing,
+                                        .on_measure_end = nothing};
+    if (lm_case_run(lm_case_find(case_name), &setup, &result) != 0) {
+        fail_msg("%s on %s: %s", case_name, spec_text, result.error);
+    }
+    for (int kind = 0; kind < LM_SYS_COUNT; kind++) {
+        double expected = 0;
+        for (const struct cost *cost = costs; cost->calls > 0; cost++) {
+            expected = (int)cost->kind == kind ? cost->calls : expected;
+        }
+        double measured = (double)result.counters.syscalls[kind] / (double)result.operations;
+        /* ASIO.md, 10: within 2 %, or 0.05 where counts are small. */
+        double allowed = expected * 0.02 > 0.05 ? expected * 0.02 : 0.05;
+        if (measured < expected - allowed || measured > expected + allowed) {
+            fail_msg("%s on %s: %s %.3f times per operation, not %.2f", case_name, spec_text,
+                     lm_syscall_name((enum lm_syscall)kind), measured, expected);
+        }
+    }
+    double missed = (double)result.counters.speculative_misses / (double)result.operations;
+    if (missed < misses * 0.98 - 0.05 || missed > misses * 1.02 + 0.05) {
+        fail_msg("%s on %s: EAGAIN %.3f times per operation, not %.2f", case_name, spec_text,
+                 missed, misses);
     }
 }
 
-static void churn_sent(struct lm_op *op, int64_t result)
-{
-    struct churn *churn = (struct churn *)op;
+#define COSTS(...)                                                                                 \
+    (const struct cost[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0, 0                                                                                   \
+        }                                                                                          \
+    }
 
-    assert_int_equal(result, 1);
-    churn->accept.done = churn_received;
-    reactor->recv(churn->server, &churn->accept, &churn->byte, 1);
-}
+static const char *const settings[] = {"reactor:asio_compat=1.34", "reactor:hint=1",
+                                       "reactor:hint=unsafe_io", "reactor:hint=unsafe"};
+#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
-static void churn_join(struct churn *churn, int64_t result)
+/* Each figure is that of ASIO.md, section 10, without the set-up. */
+static void cases_cost_what_asios_cost(const char *const *names, const struct cost *costs,
+                                       double misses)
 {
-    assert_int_equal(result, 0);
-    if (++churn->joined == 2) {
-        churn->connect.done = churn_sent;
-        reactor->send(churn->client, &churn->connect, &churn->byte, 1);
+    for (; *names != NULL; names++) {
+        for (size_t i = 0; i < SETTINGS; i++) {
+            case_costs(*names, settings[i], costs, misses);
+        }
     }
 }
 
-static void churn_connected(struct lm_op *op, int64_t result)
+static void a_round_trip_of_the_case_costs_what_asios_costs(void **state)
 {
-    churn_join((struct churn *)op, result);
+    (void)state;
+    static const char *const names[] = {
+        "socket_latency/pingpong/64", "socket_latency/pingpong_lockless/64",
+        "local_socket_latency/pingpong/64", "local_socket_latency/pingpong_lockless/64", NULL};
+
+    cases_cost_what_asios_cost(
+        names, COSTS({LM_SYS_EPOLL_WAIT, 4}, {LM_SYS_SEND, 2}, {LM_SYS_RECV, 2}), 0);
 }
 
-static void churn_accepted(struct lm_op *op, int64_t result)
+static void a_chunk_of_a_stream_costs_what_asios_costs(void **state)
 {
-    churn_join((struct churn *)((char *)op - offsetof(struct churn, accept)), result);
+    (void)state;
+    static const char *const names[] = {"socket_throughput/unidirectional/65536",
+                                        "socket_throughput/unidirectional_lockless/65536", NULL};
+
+    cases_cost_what_asios_cost(
+        names, COSTS({LM_SYS_EPOLL_WAIT, 1}, {LM_SYS_SEND, 1}, {LM_SYS_RECV, 1}), 0);
 }
 
-static void churn_lap(struct churn *churn)
+static void a_request_costs_what_asios_costs(void **state)
 {
-    static const struct linger reset = {.l_onoff = 1};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    (void)state;
+    static const char *const names[] = {"http_server/single_conn",
+                                        "http_server/single_conn_lockless", NULL};
 
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
-    assert_int_equal(reactor->socket_open(churn->loop, fd, 0, &churn->client), 0);
-    churn->joined = 0;
-    churn->connect.done = churn_connected;
-    churn->accept.done = churn_accepted;
-    reactor->connect(churn->client, &churn->connect, (struct sockaddr *)&churn->address,
-                     sizeof(churn->address));
-    reactor->accept(churn->listener, &churn->accept, &churn->server);
+    cases_cost_what_asios_cost(
+        names, COSTS({LM_SYS_EPOLL_WAIT, 2}, {LM_SYS_SEND, 2}, {LM_SYS_RECV, 4}), 2);
 }
 
-static void lap_costs(const char *spec, int ioctls, int fcntls)
+static void a_join_of_16_costs_what_asios_costs(void **state)
 {
-    enum {
-        LAPS = 200
-    };
-    struct churn churn = {.loop = open_loop(spec, 1, false), .laps = LAPS};
-    int fd = listen_on_loopback(&churn.address);
+    (void)state;
+    static const char *const names[] = {"fan_out/fork_join/16", "fan_out/fork_join_lockless/16",
+                                        NULL};
 
-    assert_int_equal(reactor->socket_open(churn.loop, fd, 0, &churn.listener), 0);
-    churn_lap(&churn);
-    assert_int_equal(reactor->loop_run(churn.loop), 0);
-    assert_int_equal(churn.laps, 0);
-    struct lm_counters counters = counters_of(churn.loop);
-    assert_calls_per(&counters, LM_SYS_EPOLL_WAIT, LAPS, 3);
-    assert_calls_per(&counters, LM_SYS_SEND, LAPS, 1);
-    assert_calls_per(&counters, LM_SYS_RECV, LAPS, 1);
-    assert_calls_per(&counters, LM_SYS_EPOLL_CTL, LAPS, 4);
-    assert_calls_per(&counters, LM_SYS_CLOSE, LAPS, 2);
-    assert_calls_per(&counters, LM_SYS_CONNECT, LAPS, 1);
-    assert_calls_per(&counters, LM_SYS_ACCEPT, LAPS, 1);
-    assert_calls_per(&counters, LM_SYS_POLL, LAPS, 1);
-    assert_calls_per(&counters, LM_SYS_GETSOCKOPT, LAPS, 1);
-    assert_calls_per(&counters, LM_SYS_SETSOCKOPT, LAPS, 0); /* the case's own, not ours */
-    assert_calls_per(&counters, LM_SYS_IOCTL, LAPS, ioctls);
-    assert_calls_per(&counters, LM_SYS_FCNTL, LAPS, fcntls);
-    reactor->loop_destroy(churn.loop);
+    cases_cost_what_asios_cost(
+        names, COSTS({LM_SYS_EPOLL_WAIT, 2}, {LM_SYS_SEND, 32}, {LM_SYS_RECV, 64}), 32);
 }
+
+/* The case makes socket 1 and setsockopt 3 itself. */
+#define LAP_COSTS(...)                                                                             \
+    COSTS({LM_SYS_EPOLL_WAIT, 3}, {LM_SYS_SEND, 1}, {LM_SYS_RECV, 1}, {LM_SYS_EPOLL_CTL, 4},       \
+          {LM_SYS_CLOSE, 2}, {LM_SYS_CONNECT, 1}, {LM_SYS_ACCEPT, 1}, {LM_SYS_POLL, 1},            \
+          {LM_SYS_GETSOCKOPT, 1}, __VA_ARGS__)
 
 static void a_lap_of_accept_churn_costs_what_asios_costs(void **state)
 {
     (void)state;
-    lap_costs("reactor:asio_compat=1.34", 1, 2);
+    static const char *const names[] = {"accept_churn/sequential",
+                                        "accept_churn/sequential_lockless", NULL};
+
+    cases_cost_what_asios_cost(names, LAP_COSTS({LM_SYS_IOCTL, 1}, {LM_SYS_FCNTL, 2}), 0);
 }
 
 static void asio_compat_changes_only_the_way_of_not_blocking(void **state)
 {
     (void)state;
-    lap_costs("reactor:asio_compat=1.30", 2, 0);
-    lap_costs("reactor:asio_compat=1.38", 1, 0);
+    case_costs("accept_churn/sequential", "reactor:asio_compat=1.30", LAP_COSTS({LM_SYS_IOCTL, 2}),
+               0);
+    case_costs("accept_churn/sequential", "reactor:asio_compat=1.38", LAP_COSTS({LM_SYS_IOCTL, 1}),
+               0);
 }
 
 int main(void)
@@ -383,9 +236,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_round_trip_costs_what_asios_costs),
         cmocka_unit_test(no_hint_and_no_version_changes_a_round_trips_calls),
-        cmocka_unit_test(a_chunk_of_a_stream_costs_what_asios_costs),
-        cmocka_unit_test(a_request_and_a_join_of_16_cost_what_asios_cost),
         cmocka_unit_test(a_write_that_blocks_asks_for_writability_once_and_for_good),
+        cmocka_unit_test(a_round_trip_of_the_case_costs_what_asios_costs),
+        cmocka_unit_test(a_chunk_of_a_stream_costs_what_asios_costs),
+        cmocka_unit_test(a_request_costs_what_asios_costs),
+        cmocka_unit_test(a_join_of_16_costs_what_asios_costs),
         cmocka_unit_test(a_lap_of_accept_churn_costs_what_asios_costs),
         cmocka_unit_test(asio_compat_changes_only_the_way_of_not_blocking),
     };
