@@ -83,22 +83,31 @@ static int refuse_sample(struct lm_sample *sample, enum lm_sample_status status,
     return sample->reason != NULL ? 0 : -ENOMEM;
 }
 
-/* Connections that the kernel dropped make a case slower, whatever the backend did. */
-static void warn_of_network(struct lm_sample *sample)
+/* What makes the figures ones to be looked at, all of it in one line. 0 or -ENOMEM. */
+static int warn(const struct lm_case_result *result, struct lm_sample *sample)
 {
     const struct lm_network *network = &sample->network;
-    char text[256];
-    if (!sample->has_network || sample->warning != NULL ||
-        network->listen_overflows + network->listen_drops + network->syn_retransmits == 0) {
-        return;
+    char text[512];
+    size_t used = 0;
+    if (result->counters.overflows > 0) {
+        used = (size_t)snprintf(text, sizeof(text),
+                                "the kernel's completion queue overflowed %llu times: the figures "
+                                "include its recovery; give the backend a larger ring",
+                                (unsigned long long)result->counters.overflows);
     }
-    snprintf(text, sizeof(text),
-             "in this network namespace the kernel counted ListenOverflows %llu, ListenDrops %llu, "
-             "SYN retransmits %llu: connections were dropped",
-             (unsigned long long)network->listen_overflows,
-             (unsigned long long)network->listen_drops,
-             (unsigned long long)network->syn_retransmits);
-    sample->warning = strdup(text);
+    /* Such connections make a case slower, whatever the backend did. */
+    if (sample->has_network &&
+        network->listen_overflows + network->listen_drops + network->syn_retransmits > 0) {
+        used += (size_t)snprintf(
+            text + used, sizeof(text) - used,
+            "%sin this network namespace the kernel counted ListenOverflows %llu, ListenDrops "
+            "%llu, SYN retransmits %llu: connections were dropped",
+            used > 0 ? "; " : "", (unsigned long long)network->listen_overflows,
+            (unsigned long long)network->listen_drops,
+            (unsigned long long)network->syn_retransmits);
+    }
+    sample->warning = used > 0 ? strdup(text) : NULL;
+    return used > 0 && sample->warning == NULL ? -ENOMEM : 0;
 }
 
 static int fill_sample(const struct lm_bench *bench, const struct observation *observation,
@@ -129,15 +138,8 @@ static int fill_sample(const struct lm_bench *bench, const struct observation *o
     sample->drained_bytes = result->drained_bytes;
     sample->counters = result->counters;
     take_resources(observation, sample);
-    if (result->counters.overflows > 0) {
-        snprintf(text, sizeof(text),
-                 "the kernel's completion queue overflowed %llu times: the figures include its "
-                 "recovery; give the backend a larger ring",
-                 (unsigned long long)result->counters.overflows);
-        sample->warning = strdup(text);
-    }
-    warn_of_network(sample);
-    return take_latency(&result->latency, &sample->latency);
+    int error = warn(result, sample);
+    return error != 0 ? error : take_latency(&result->latency, &sample->latency);
 }
 
 static void ignore_report(const struct lm_gbench_run *run, void *context)

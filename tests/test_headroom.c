@@ -1,6 +1,7 @@
 /* Room on the machine: the verdict for given figures, and what a run does when room is short. */
 #include "tests/program.h"
 
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -187,6 +188,57 @@ static void with_20_descriptors_cases_run_or_are_refused(void **state)
     run_churn(allow_20_files, "raise the limit of open files");
 }
 
+/* Another program of the same network, whose listener is too small for what comes. */
+static void drop_connections(int until)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t bytes = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (listener < 0 || bind(listener, (struct sockaddr *)&address, bytes) != 0 ||
+        listen(listener, 0) != 0 ||
+        getsockname(listener, (struct sockaddr *)&address, &bytes) != 0) {
+        _exit(1);
+    }
+    struct pollfd over = {.fd = until, .events = POLLIN};
+    do {
+        int client = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        if (client >= 0 && connect(client, (struct sockaddr *)&address, bytes) != 0 &&
+            errno != EINPROGRESS) {
+            close(client);
+        }
+    } while (poll(&over, 1, 2) == 0);
+    _exit(0);
+}
+
+static void dropped_connections_are_told_in_the_sample_and_the_comparison(void **state)
+{
+    (void)state;
+    struct program program;
+    struct lm_results results;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t other = fork();
+    if (other == 0) {
+        close(ends[1]);
+        drop_connections(ends[0]);
+    }
+    PROGRAM_RUN(&program, NULL, LM_PROGRAM, "run", "--case", "accept_churn/sequential", "--backend",
+                "poll", "--baseline", "poll", "--iterations", "1", "--duration", "0.2", "--out",
+                "r.jsonl");
+    close(ends[1]);
+    close(ends[0]);
+    waitpid(other, NULL, 0);
+    assert_code(&program, 0);
+    assert_said(&program, "Warnings: counted, but read with care");
+    assert_said(&program, "ListenOverflows");
+    read_results("r.jsonl", &results);
+    assert_true(results.samples[0].has_network);
+    assert_true(results.samples[0].network.listen_overflows > 0);
+    assert_true(results.samples[0].network.listen_drops > 0);
+    lm_results_free(&results);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
@@ -202,6 +254,7 @@ int main(void)
         IN_FOLDER(with_100_ports_cases_run_or_are_refused),
         IN_FOLDER(with_a_short_listen_queue_bursts_are_refused),
         IN_FOLDER(with_20_descriptors_cases_run_or_are_refused),
+        IN_FOLDER(dropped_connections_are_told_in_the_sample_and_the_comparison),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
