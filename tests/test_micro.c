@@ -1,6 +1,7 @@
 /* The micro families count every post and every timer, and notice those that are wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static void lateness_is_what_timers_are_measured_by(void **state)
  * ------------------------------------------------------------ */
 
 static const struct lm_backend *honest;
-static unsigned calls;
+static atomic_uint calls;
 static struct lm_op spare;
 
 static void ignore(struct lm_op *op, int64_t moved)

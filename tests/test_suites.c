@@ -144,14 +144,18 @@ enum lie {
     LIE_ERROR        /* a receive fails */
 };
 
+enum {
+    SLOTS = 256 /* receives under way at once */
+};
+
 static struct {
     const struct lm_backend *honest;
     enum lie lie;
     uint64_t at, receives;
-    lm_done_fn *done[64]; /* the receives under way, by slot */
-    struct lm_op *op[64];
-    char *buffer[64];
-    size_t bytes[64];
+    lm_done_fn *done[SLOTS]; /* the receives under way, by slot */
+    struct lm_op *op[SLOTS];
+    char *buffer[SLOTS];
+    size_t bytes[SLOTS];
 } liar;
 
 static void lied_done(struct lm_op *op, int64_t moved)
