@@ -3,25 +3,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* splitmix64: its whole state is one number, so a resumed run finds the same order again. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t mixed = (*state += 0x9e3779b97f4a7c15u);
-    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
-    return mixed ^ (mixed >> 31);
-}
+#include "harness/random.h"
 
 /* Fisher-Yates. The remainder's bias is below 2^-50 for any list of cases. */
 static void shuffle(struct lm_schedule *schedule, uint32_t iteration)
 {
     uint64_t state = schedule->seed;
-    state = next_random(&state) + iteration;
+    state = lm_random_next(&state) + iteration;
     for (size_t i = 0; i < schedule->cases; i++) {
         schedule->order[i] = i;
     }
     for (size_t i = schedule->cases - 1; i > 0; i--) {
-        size_t other = (size_t)(next_random(&state) % (i + 1));
+        size_t other = (size_t)(lm_random_next(&state) % (i + 1));
         size_t kept = schedule->order[i];
         schedule->order[i] = schedule->order[other];
         schedule->order[other] = kept;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "harness/random.h"
+
 static int compare_doubles(const void *left, const void *right)
 {
     double a = *(const double *)left;
@@ -118,16 +120,6 @@ bool lm_within_noise(double difference, double noise)
     return fabs(difference) <= noise;
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014): one 64-bit word of state, every seed is a good one. */
-static uint64_t next_random(uint64_t *state)
-{
-    *state += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t z = *state;
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* Median of one resample. Drawn by index into sorted values and counted, so that the middle ones
  * are found by walking the counts instead of sorting. */
 static double resample_median(const double *sorted, size_t count, uint32_t *drawn, uint64_t *state)
@@ -136,7 +128,7 @@ static double resample_median(const double *sorted, size_t count, uint32_t *draw
         drawn[i] = 0;
     }
     for (size_t i = 0; i < count; i++) {
-        drawn[(size_t)(((next_random(state) >> 32) * (uint64_t)count) >> 32)]++;
+        drawn[(size_t)(((lm_random_next(state) >> 32) * (uint64_t)count) >> 32)]++;
     }
     size_t lower_rank = (count - 1) / 2;
     size_t upper_rank = count / 2;

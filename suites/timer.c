@@ -14,14 +14,10 @@
 struct chain {
     struct lm_op op;
     struct lm_stage *stage;
+    int64_t expected; /* result: 0, or -ECANCELED of one that is cancelled at once */
     uint64_t interval_ns;
     uint64_t started_ns; /* when it was armed */
 };
-
-static void arm(struct chain *chain)
-{
-    chain->stage->backend->timer(chain->stage->loops[0], &chain->op, chain->interval_ns);
-}
 
 static void fail(struct chain *chain, int64_t result)
 {
@@ -30,41 +26,31 @@ static void fail(struct chain *chain, int64_t result)
                   result < 0 ? strerror((int)-result) : "success although it was cancelled");
 }
 
-/* --- schedule_cancel
- * ------------------------------------------------------------------------------ */
+/* --- schedule_cancel and fire_rate
+ * ------------------------------------------------------------------- */
 
-static void schedule_and_cancel(struct chain *chain)
+static void start(struct chain *chain)
 {
-    arm(chain);
-    chain->stage->backend->cancel(chain->stage->loops[0], &chain->op);
+    chain->stage->backend->timer(chain->stage->loops[0], &chain->op, chain->interval_ns);
+    if (chain->expected == -ECANCELED) {
+        chain->stage->backend->cancel(chain->stage->loops[0], &chain->op);
+    }
 }
 
-static void cancelled(struct lm_op *op, int64_t result)
+static void ended(struct lm_op *op, int64_t result)
 {
     struct chain *chain = (struct chain *)op;
-    if (result != -ECANCELED) {
+    if (result != chain->expected) {
         fail(chain, result);
     } else if (lm_recorder_lap(lm_stage_recorder(), &chain->started_ns, 0) == LM_PHASE_DRAIN) {
         lm_stage_chain_end(chain->stage);
     } else {
-        schedule_and_cancel(chain);
+        start(chain);
     }
 }
 
-/* --- fire_rate and concurrent
- * --------------------------------------------------------------------- */
-
-static void fired_at_once(struct lm_op *op, int64_t result)
-{
-    struct chain *chain = (struct chain *)op;
-    if (result) {
-        fail(chain, result);
-    } else if (lm_recorder_lap(lm_stage_recorder(), &chain->started_ns, 0) == LM_PHASE_DRAIN) {
-        lm_stage_chain_end(chain->stage);
-    } else {
-        arm(chain);
-    }
-}
+/* --- concurrent
+ * ------------------------------------------------------------------------------------- */
 
 /* Due one interval after the clock was read for the completion before. */
 static void fired(struct lm_op *op, int64_t result)
@@ -85,27 +71,16 @@ static void fired(struct lm_op *op, int64_t result)
     if (lm_recorder_add(lm_stage_recorder(), now_ns, now_ns - due_ns, 1, 0) == LM_PHASE_DRAIN) {
         lm_stage_chain_end(chain->stage);
     } else {
-        arm(chain);
+        start(chain);
     }
 }
 
 /* --- running
  * -------------------------------------------------------------------------------------- */
 
-static void start_chain(struct chain *chain)
-{
-    lm_stage_chain_begin(chain->stage);
-    chain->started_ns = lm_clock_ns();
-    if (chain->op.done == cancelled) {
-        schedule_and_cancel(chain);
-    } else {
-        arm(chain);
-    }
-}
-
 static int run_chains(const struct lm_case *which, const struct lm_case_setup *setup,
-                      struct lm_case_result *result, lm_done_fn *done, uint64_t shortest_ns,
-                      uint64_t longest_ns)
+                      struct lm_case_result *result, lm_done_fn *done, int64_t expected,
+                      uint64_t shortest_ns, uint64_t longest_ns)
 {
     struct lm_stage stage;
     int error = lm_stage_open(&stage, which, setup, result, false);
@@ -120,9 +95,13 @@ static int run_chains(const struct lm_case *which, const struct lm_case_setup *s
     for (uint32_t i = 0; i < which->batch && !error; i++) {
         uint64_t spread_ns =
             which->batch > 1 ? (longest_ns - shortest_ns) * i / (which->batch - 1) : 0;
-        chains[i] = (struct chain){
-            .op.done = done, .stage = &stage, .interval_ns = shortest_ns + spread_ns};
-        start_chain(&chains[i]);
+        chains[i] = (struct chain){.op.done = done,
+                                   .stage = &stage,
+                                   .expected = expected,
+                                   .interval_ns = shortest_ns + spread_ns};
+        lm_stage_chain_begin(&stage);
+        chains[i].started_ns = lm_clock_ns();
+        start(&chains[i]);
     }
     if (!error) {
         error = lm_stage_run(&stage);
@@ -135,19 +114,19 @@ static int run_chains(const struct lm_case *which, const struct lm_case_setup *s
 static int run_schedule_cancel(const struct lm_case *which, const struct lm_case_setup *setup,
                                struct lm_case_result *result)
 {
-    return run_chains(which, setup, result, cancelled, HOUR_NS, HOUR_NS);
+    return run_chains(which, setup, result, ended, -ECANCELED, HOUR_NS, HOUR_NS);
 }
 
 static int run_fire_rate(const struct lm_case *which, const struct lm_case_setup *setup,
                          struct lm_case_result *result)
 {
-    return run_chains(which, setup, result, fired_at_once, 0, 0);
+    return run_chains(which, setup, result, ended, 0, 0, 0);
 }
 
 static int run_concurrent(const struct lm_case *which, const struct lm_case_setup *setup,
                           struct lm_case_result *result)
 {
-    return run_chains(which, setup, result, fired, SHORTEST_NS, LONGEST_NS);
+    return run_chains(which, setup, result, fired, 0, SHORTEST_NS, LONGEST_NS);
 }
 
 /* --- the cases

@@ -172,46 +172,6 @@ static void a_socket_that_stopped_sending_still_receives(struct contract *t)
            (unsigned long long)reader->received);
 }
 
-static void reset_peer(struct step *step)
-{
-    raw_reset(step->test, *(int *)step->context);
-}
-
-static void send_until_reset(struct step *step)
-{
-    static uint8_t bytes[65536];
-    if (step->result > 0) {
-        start_send(step, step->context, bytes, sizeof bytes);
-    }
-}
-
-static void a_reset_ends_a_receive_and_a_send_that_wait_together(struct contract *t)
-{
-    struct step send, recv, timer;
-    uint8_t byte;
-    int fds[2];
-    if (raw_small_pair(t, fds) || raw_fill(t, fds[0]) < 0) {
-        return;
-    }
-    struct lm_socket *socket = open_socket(t, fds[0]);
-    if (!socket) {
-        return;
-    }
-    step_init(t, &send, send_until_reset, socket);
-    step_init(t, &recv, NULL, NULL);
-    step_init(t, &timer, reset_peer, &fds[1]);
-    start_recv(&recv, socket, &byte, 1);
-    send.result = 1;
-    send_until_reset(&send);
-    start_timer(&timer, 2 * MILLISECOND_NS);
-    RUN_LOOP(t);
-    /* The first of the two takes the error; a stream that was reset is then at its end. */
-    EXPECT(t, send.result == -ECONNRESET || send.result == -EPIPE, "send completed with %lld",
-           (long long)send.result);
-    EXPECT(t, recv.result == -ECONNRESET || recv.result == 0, "recv completed with %lld",
-           (long long)recv.result);
-}
-
 /* --- numbers of descriptors
  * ----------------------------------------------------------------------- */
 
@@ -553,8 +513,6 @@ const struct contract_test contract_faults[] = {
      a_small_send_buffer_and_a_slow_reader_lose_and_repeat_nothing},
     {"a socket that stopped sending still receives", 3, ALSO_LOCAL,
      a_socket_that_stopped_sending_still_receives},
-    {"a reset ends a receive and a send that wait together", 9, 0,
-     a_reset_ends_a_receive_and_a_send_that_wait_together},
     {"an accepted connection gets nothing of the number's old owner", 5, ALSO_LOCAL,
      an_accepted_connection_gets_nothing_of_the_numbers_old_owner},
     {"a connect to a full backlog can be cancelled", 6, ALSO_LOCAL,

@@ -438,6 +438,33 @@ static void a_reset_ends_a_send_that_waits(struct contract *t)
            (long long)send.result);
 }
 
+static void a_reset_ends_a_receive_and_a_send_that_wait_together(struct contract *t)
+{
+    struct step send, recv, timer;
+    uint8_t byte;
+    int fds[2];
+    if (raw_small_pair(t, fds) || raw_fill(t, fds[0]) < 0) {
+        return;
+    }
+    struct lm_socket *socket = open_socket(t, fds[0]);
+    if (!socket) {
+        return;
+    }
+    step_init(t, &send, send_more, socket);
+    step_init(t, &recv, NULL, NULL);
+    step_init(t, &timer, reset_late, &fds[1]);
+    start_recv(&recv, socket, &byte, 1);
+    send.result = 1;
+    send_more(&send);
+    start_timer(&timer, 2 * MILLISECOND_NS);
+    RUN_LOOP(t);
+    /* The first of the two takes the error; a stream that was reset is then at its end. */
+    EXPECT(t, send.result == -ECONNRESET || send.result == -EPIPE, "send completed with %lld",
+           (long long)send.result);
+    EXPECT(t, recv.result == -ECONNRESET || recv.result == 0, "recv completed with %lld",
+           (long long)recv.result);
+}
+
 static void send_until_error(struct step *step)
 {
     if (step->result >= 0 && step->completions < 1000) {
@@ -486,6 +513,8 @@ const struct contract_test contract_streams[] = {
      a_peer_that_stopped_sending_still_receives},
     {"a reset ends a receive that waits", 3, ALSO_LOCAL, a_reset_ends_a_receive_that_waits},
     {"a reset ends a send that waits", 3, ALSO_LOCAL, a_reset_ends_a_send_that_waits},
+    {"a reset ends a receive and a send that wait together", 9, 0,
+     a_reset_ends_a_receive_and_a_send_that_wait_together},
     {"sending to a closed peer is an error and no signal", 9, ALSO_LOCAL,
      sending_to_a_closed_peer_is_an_error_and_no_signal},
     {NULL, 0, 0, NULL},
