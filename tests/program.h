@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -179,6 +180,22 @@ static inline size_t count_status(const struct lm_results *results, enum lm_samp
         count += results->samples[i].status == status;
     }
     return count;
+}
+
+/* For program_start: an ordinary user where this is root. */
+static inline void become_nobody(void)
+{
+    if (geteuid() == 0 && (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0)) {
+        _exit(125);
+    }
+}
+
+/* After a program that became nobody. */
+static inline void skip_when_nobody_can_not_run_it(const struct program *program)
+{
+    if (program->code >= 125 && program->code < 128) {
+        SKIP("an ordinary user can not reach the program in this folder");
+    }
 }
 
 static inline void sleep_ms(long ms)
