@@ -3,6 +3,7 @@
 #include "tests/program.h"
 
 #include <jansson.h>
+#include <sys/resource.h>
 
 #define LM_CHECK LM_PROGRAM, "check"
 
@@ -185,6 +186,23 @@ static void the_json_document_says_the_same(void **state)
     json_decref(document);
 }
 
+static void allow_20_files(void)
+{
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 20, .rlim_max = 20});
+}
+
+static void with_few_descriptors_rules_are_skipped_and_none_fails(void **state)
+{
+    (void)state;
+    PROGRAM_RUN(&program, allow_20_files, LM_CHECK, "--backend", "poll", "--mode",
+                "normal,shared2");
+    assert_code(&program, 0);
+    assert_said(&program, "skip  rule 3  streams: many streams do not mix: socket: Too many open "
+                          "files; raise `ulimit -Hn` (now 20)");
+    assert_said(&program, " 0 failed");
+    assert_not_said(&program, "FAIL");
+}
+
 static void a_full_disk_is_no_success(void **state)
 {
     (void)state;
@@ -207,6 +225,7 @@ int main(void)
         cmocka_unit_test(a_mode_that_a_backend_does_not_have_is_skipped_with_the_reason),
         cmocka_unit_test(every_rule_has_a_line_whether_it_applies_or_not),
         cmocka_unit_test(the_json_document_says_the_same),
+        cmocka_unit_test(with_few_descriptors_rules_are_skipped_and_none_fails),
         cmocka_unit_test(a_full_disk_is_no_success),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -75,7 +75,11 @@ void contract_skip(struct contract *t, const char *format, ...)
         va_end(arguments);
         t->outcome.verdict = CONTRACT_SKIPPED;
     }
+    t->failed = true;
     pthread_mutex_unlock(&t->outcome_lock);
+    if (in_call == 0) { /* as in contract_fail */
+        stop_loops(t);
+    }
 }
 
 /* --- steps --------------------------------------------------------------------------------------

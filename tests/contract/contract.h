@@ -121,8 +121,8 @@ struct contract {
     struct lm_loop *loop;
     bool local;           /* AF_UNIX */
     pthread_mutex_t lock; /* held while `then` runs */
-    atomic_bool failed;
-    bool stopped; /* the test has stopped the loop: work may be left */
+    atomic_bool failed;   /* or skipped: the test is over */
+    bool stopped;         /* the test has stopped the loop: work may be left */
     /* Below: contract.c's and net.c's. */
     _Atomic int outstanding[STEP_KINDS];
     struct lm_loop *loops[CONTRACT_LOOPS];
