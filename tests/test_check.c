@@ -2,6 +2,7 @@
  * caught by the rule that watches over it. */
 #include "tests/program.h"
 
+#include <glob.h>
 #include <jansson.h>
 #include <sys/resource.h>
 
@@ -110,6 +111,43 @@ static void an_interrupt_ends_the_check(void **state)
     assert_said(&program, "it was not finished");
 }
 
+static void keep_sockets_here(void)
+{
+    setenv("TMPDIR", ".", 1);
+}
+
+static void a_second_interrupt_drops_the_rule_and_is_no_success(void **state)
+{
+    (void)state;
+    glob_t left;
+    program_start(&program, keep_sockets_here,
+                  (const char *const[]){LM_FAULTY_PROGRAM, "check", "--backend", "works,hang",
+                                        "--mode", "normal", "--timeout", "60", "--rule",
+                                        "loops: a loop runs again*", NULL});
+    program_expect(&program, "-- hang, normal\n");
+    kill(program.pid, SIGINT);
+    program_expect(&program, "interrupt again");
+    kill(program.pid, SIGINT);
+    program_wait(&program);
+    assert_code(&program, 3);
+    assert_said(&program, "in all: 1 passed, 0 failed, 0 skipped; it was not finished");
+    assert_int_equal(glob("loopmark-check-*", 0, NULL, &left), GLOB_NOMATCH);
+}
+
+static void after_an_interrupt_no_further_backend_is_begun(void **state)
+{
+    (void)state;
+    program_start(&program, NULL,
+                  (const char *const[]){LM_FAULTY_PROGRAM, "check", "--backend", "hang,works",
+                                        "--mode", "normal", "--timeout", "2", "--rule",
+                                        "loops: a loop runs again*", NULL});
+    program_expect(&program, "-- hang, normal\n");
+    kill(program.pid, SIGINT);
+    program_wait(&program);
+    assert_said(&program, "; it was not finished");
+    assert_not_said(&program, "-- works");
+}
+
 /* --- what it is asked
  * ----------------------------------------------------------------------------- */
 
@@ -117,7 +155,7 @@ static void what_can_not_be_understood_is_refused_with_one_line(void **state)
 {
     (void)state;
     static const char *const bad[][3] = {
-        {"--backend", "epol", "epol"},
+        {"--backend", "epol", "loopmark: --backend: there is no backend 'epol'"},
         {"--mode", "shared1", "--mode: 'shared1' is none; choose from normal, lockless, shared2"},
         {"--mode", "shared65", "'shared65'"},
         {"--mode", "", "''"},
@@ -221,6 +259,8 @@ int main(void)
         cmocka_unit_test(without_a_defect_the_same_backend_passes_everything),
         cmocka_unit_test(a_crash_an_exit_and_a_hang_cost_one_rule_each),
         cmocka_unit_test(an_interrupt_ends_the_check),
+        cmocka_unit_test(a_second_interrupt_drops_the_rule_and_is_no_success),
+        cmocka_unit_test(after_an_interrupt_no_further_backend_is_begun),
         cmocka_unit_test(what_can_not_be_understood_is_refused_with_one_line),
         cmocka_unit_test(a_mode_that_a_backend_does_not_have_is_skipped_with_the_reason),
         cmocka_unit_test(every_rule_has_a_line_whether_it_applies_or_not),

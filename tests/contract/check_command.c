@@ -427,13 +427,19 @@ static void tell(struct pass *pass, const struct rule *rule, const struct contra
     fflush(stdout);
 }
 
+/* Asked before each rule and each run: what is left then stays undone, and the end says so. */
+static bool is_broken_off(struct check *check)
+{
+    check->broken_off = check->broken_off || lm_process_interrupts() || ferror(stdout);
+    return check->broken_off;
+}
+
 static void check_rule(void *context, const struct rule *rule)
 {
     struct pass *pass = context;
     struct check *check = pass->check;
     struct contract_outcome outcome = {.verdict = CONTRACT_SKIPPED};
-    if (check->broken_off || lm_process_interrupts() || ferror(stdout)) {
-        check->broken_off = true;
+    if (is_broken_off(check)) {
         return;
     }
     const char *reason = contract_skip_reason(&pass->subject, rule->of, rule->local);
@@ -453,10 +459,12 @@ static void check_rule(void *context, const struct rule *rule)
             return;
         }
     }
-    check->done++;
-    if (lm_process_interrupts() < 2) { /* else it was killed and says nothing of the backend */
-        tell(pass, rule, &outcome);
+    if (lm_process_interrupts() >= 2) { /* it was killed, which says nothing of the backend */
+        check->broken_off = true;
+        return;
     }
+    check->done++;
+    tell(pass, rule, &outcome);
 }
 
 /* Nothing of this mode can be checked: says why. */
@@ -477,6 +485,7 @@ static void begin_pass(struct pass *pass)
     struct check *check = pass->check;
     if (!check->runs) {
         printf("-- %s, %s\n", pass->spec->text, pass->mode->name);
+        fflush(stdout);
         return;
     }
     check->rules = json_array();
@@ -491,6 +500,9 @@ static void check_pass(struct check *check, const struct lm_spec *spec, const st
 {
     const char *why, *reason = NULL;
     char text[256] = "";
+    if (is_broken_off(check)) {
+        return;
+    }
     uint32_t capabilities = lm_capabilities(spec->backend, spec->options, &why);
     if (spec->backend->available(spec->options, text, sizeof(text))) {
         reason = text;
@@ -690,8 +702,7 @@ int lm_check_command(int argc, char **argv)
                 options.rules);
     } else if (options.list) {
         code = list_rules(&options);
-    } else if (lm_candidates_read(options.backends, "loopmark check: --backend", &candidates) ==
-               0) {
+    } else if (lm_candidates_read(options.backends, "--backend", &candidates) == 0) {
         code = check_all(&options, &candidates);
     }
 out:
