@@ -1,20 +1,15 @@
 /* check_command.c - `loopmark check`: each contract test against backends, in the modes they have.
- *
- * Each test runs in a fresh process of this program (lm_check_rule_command), which is told what to
- * run by names and numbers alone. Its own alarm tells what it was waiting for when it hangs; the
- * time limit here is for one that can not even do that.
+ * What one rule's process is told and says is check_process.c's.
  */
 #include <errno.h>
 #include <fnmatch.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "backends/clock.h"
-#include "backends/nearest.h"
 #include "harness/arguments.h"
 #include "harness/commands.h"
 #include "harness/process.h"
@@ -22,23 +17,13 @@
 #include "harness/selection.h"
 #include "harness/text.h"
 #include "tests/contract/check.h"
-#include "tests/contract/contract.h"
+#include "tests/contract/check_process.h"
 
 /* Version of what --json prints; described in README.md beside this file. */
 #define CHECK_SCHEMA 1
 
-/* Seconds a process gets beyond its own alarm. */
-#define GRACE_S 5.0
-
 enum {
-    MODES_MAX = 16,
-    MODE_BYTES = 12
-};
-
-struct mode {
-    char name[MODE_BYTES]; /* normal, lockless, sharedN */
-    uint32_t threads;
-    bool lockless;
+    MODES_MAX = 16
 };
 
 struct tally {
@@ -48,7 +33,7 @@ struct tally {
 struct check_options {
     char *backends; /* NULL: all that runs here */
     const char *rules;
-    struct mode modes[MODES_MAX];
+    struct check_mode modes[MODES_MAX];
     size_t mode_count;
     uint64_t timeout_s;
     bool settings, list, json, help;
@@ -82,54 +67,32 @@ static const struct option long_options[] = {
 
 static void print_help(void)
 {
-    puts(
-        "usage: loopmark check [--backend SPEC,...] [--mode MODE,...] [--rule GLOB] [OPTION...]\n"
-        "\n"
-        "Puts backends through the contract (backends/backend.h), rule by rule, each in a fresh\n"
-        "process with a time limit: pass, FAIL with what was seen, or skip with the reason.\n"
-        "\n"
-        "  --backend SPEC,...  backends, as name[:key=value[,key=value...]] (default: all here)\n"
-        "  --mode MODE,...     normal, lockless, sharedN: a loop run by N threads, 2 to 64\n"
-        "                      (default: normal,lockless,shared2)\n"
-        "  --rule GLOB         only rules whose line, SUBJECT: SENTENCE, matches\n"
-        "  --settings          once more for each switch turned and each other word of a choice;\n"
-        "                      in shared modes without the crowds of thousands of sockets\n"
-        "  --timeout S         time limit of a rule (default: 20)\n"
-        "  --list              the rules, without checking any\n"
-        "  --json              one JSON document instead of lines\n"
-        "\n"
-        "  loopmark check --backend io_uring:hybrid=1\n"
-        "  loopmark check --backend epoll --mode shared4 --rule 'timers: *'\n"
-        "  loopmark check --backend poll --rule '*starves nobody' --timeout 60\n"
-        "\n"
-        "Exit codes: 0 no rule failed; 1 a rule failed; 2 wrong use, or nothing could be checked;\n"
-        "3 interrupted, or a process could not be started.");
+    puts("usage: loopmark check [--backend SPEC,...] [--mode MODE,...] [--rule GLOB] [OPTION...]\n"
+         "\n"
+         "Puts backends through the contract (backends/backend.h), rule by rule, each in a fresh\n"
+         "process with a time limit: pass, FAIL with what was seen, or skip with the reason.\n"
+         "\n"
+         "  --backend SPEC,...  backends, as name[:key=value[,key=value...]] (default: all here)\n"
+         "  --mode MODE,...     normal, lockless, sharedN: a loop run by N threads, 2 to 64\n"
+         "                      (default: normal,lockless,shared2)\n"
+         "  --rule GLOB         only rules whose line, SUBJECT: SENTENCE, matches\n"
+         "  --settings          once more for each switch turned and each other word of a choice;\n"
+         "                      in shared modes without the crowds of thousands of sockets\n"
+         "  --timeout S         time limit of a rule (default: 20)\n"
+         "  --list              the rules, without checking any\n"
+         "  --json              one JSON document instead of lines\n"
+         "\n"
+         "  loopmark check --backend io_uring:hybrid=1\n"
+         "  loopmark check --backend epoll --mode shared4 --rule 'timers: *'\n"
+         "  loopmark check --backend poll --rule '*starves nobody' --timeout 60\n"
+         "\n"
+         "Exit codes: 0 no rule failed; 1 a rule failed, whatever came after; 2 wrong use, or "
+         "nothing\n"
+         "could be checked; 3 interrupted, or a process could not be started.");
 }
 
 /* --- options
  * -------------------------------------------------------------------------------------- */
-
-static bool parse_mode(const char *word, size_t bytes, struct mode *mode)
-{
-    *mode = (struct mode){.threads = 1};
-    if (bytes >= sizeof(mode->name)) {
-        return false;
-    }
-    memcpy(mode->name, word, bytes);
-    if (!strcmp(mode->name, "normal")) {
-        return true;
-    }
-    if (!strcmp(mode->name, "lockless")) {
-        mode->lockless = true;
-        return true;
-    }
-    char *end = mode->name;
-    if (!strncmp(mode->name, "shared", 6) && mode->name[6] >= '1' && mode->name[6] <= '9') {
-        mode->threads = (uint32_t)strtoul(mode->name + 6, &end, 10);
-    }
-    return end != mode->name && *end == '\0' && mode->threads >= 2 &&
-           mode->threads <= LM_MAX_THREADS;
-}
 
 static bool parse_modes(const char *list, struct check_options *options)
 {
@@ -140,7 +103,7 @@ static bool parse_modes(const char *list, struct check_options *options)
             fprintf(stderr, "loopmark check: --mode takes at most %d modes\n", MODES_MAX);
             return false;
         }
-        if (!parse_mode(list, bytes, &options->modes[options->mode_count])) {
+        if (!check_mode_parse(list, bytes, &options->modes[options->mode_count])) {
             fprintf(stderr,
                     "loopmark check: --mode: '%.*s' is none; choose from normal, lockless, "
                     "shared2 to shared%u\n",
@@ -199,24 +162,16 @@ static bool parse_options(int argc, char **argv, struct check_options *options)
 /* --- rules
  * ---------------------------------------------------------------------------------------- */
 
-/* A contract test, over TCP or AF_UNIX. */
-struct rule {
-    size_t table, test; /* their numbers, for the process that runs it */
-    const struct contract_test *of;
-    bool local;
-    char name[192]; /* SUBJECT: SENTENCE, as it is printed and matched */
-};
-
 /* Calls each(context, rule) for the rules that match; returns how many. */
-static size_t each_rule(const char *glob, void (*each)(void *context, const struct rule *rule),
-                        void *context)
+static size_t each_rule(const char *glob,
+                        void (*each)(void *context, const struct check_rule *rule), void *context)
 {
     size_t count = 0;
     for (size_t table = 0; contract_tables[table].subject; table++) {
         const struct contract_test *tests = contract_tables[table].tests;
         for (size_t test = 0; tests[test].name; test++) {
             for (int local = 0; local <= !!(tests[test].needs & ALSO_LOCAL); local++) {
-                struct rule rule = {.table = table, .test = test, .of = &tests[test]};
+                struct check_rule rule = {.table = table, .test = test, .of = &tests[test]};
                 rule.local = local;
                 snprintf(rule.name, sizeof(rule.name), "%s: %s%s", contract_tables[table].subject,
                          tests[test].name, local ? " (AF_UNIX)" : "");
@@ -230,138 +185,21 @@ static size_t each_rule(const char *glob, void (*each)(void *context, const stru
     return count;
 }
 
-static void count_rule(void *context, const struct rule *rule)
+static void count_rule(void *context, const struct check_rule *rule)
 {
     (void)context, (void)rule;
 }
 
-static void print_rule(void *context, const struct rule *rule)
+static void print_rule(void *context, const struct check_rule *rule)
 {
     (void)context;
     printf("rule %u  %s\n", rule->of->rule, rule->name);
 }
 
-static void list_rule_as_json(void *context, const struct rule *rule)
+static void list_rule_as_json(void *context, const struct check_rule *rule)
 {
     json_array_append_new(context,
                           json_pack("{s:i, s:s}", "rule", (int)rule->of->rule, "name", rule->name));
-}
-
-/* --- one rule
- * ------------------------------------------------------------------------------------- */
-
-static void see(struct contract_outcome *outcome, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void see(struct contract_outcome *outcome, const char *format, ...)
-{
-    va_list arguments;
-    outcome->verdict = CONTRACT_FAILED;
-    va_start(arguments, format);
-    vsnprintf(outcome->seen, sizeof(outcome->seen), format, arguments);
-    va_end(arguments);
-}
-
-/* What the process's end says, beyond what it reported. */
-static void judge(const struct lm_process_outcome *process, struct contract_outcome *outcome)
-{
-    char words[300] = "", said[320] = "";
-    bool reported = process->result_bytes == sizeof(*outcome);
-    if (reported) {
-        memcpy(outcome, process->result, sizeof(*outcome));
-        outcome->seen[sizeof(outcome->seen) - 1] = '\0';
-        reported = outcome->verdict <= CONTRACT_SKIPPED;
-    }
-    if (reported && (outcome->verdict == CONTRACT_FAILED ||
-                     (process->end == LM_PROCESS_EXITED && process->code == 0))) {
-        return;
-    }
-    if (lm_text_clean(words, sizeof(words), process->output, strlen(process->output))) {
-        snprintf(said, sizeof(said), "; it said: %s", words);
-    }
-    switch (process->end) {
-    case LM_PROCESS_EXITED:
-        see(outcome, "the process ended with exit code %d%s%s", process->code,
-            reported ? " after the test had passed" : "", said);
-        break;
-    case LM_PROCESS_SIGNALLED:
-        see(outcome, "the process died of signal %d (%s)%s", process->code,
-            strsignal(process->code), said);
-        break;
-    case LM_PROCESS_TIMED_OUT:
-        see(outcome, "the process did not end in time and was killed%s", said);
-        break;
-    case LM_PROCESS_INTERRUPTED:
-        see(outcome, "interrupted");
-    }
-}
-
-/* Removes the names of the sockets that a test made. */
-static void clean_directory(const char *directory)
-{
-    for (unsigned i = 0; i < CONTRACT_NAMES; i++) {
-        char path[300];
-        snprintf(path, sizeof(path), "%s/s%u", directory, i);
-        unlink(path);
-    }
-}
-
-/* Runs it in a process. 0, or a negative errno when none could be started. */
-static int run_rule(const struct check *check, const struct lm_spec *spec, const struct mode *mode,
-                    const struct rule *rule, struct contract_outcome *outcome)
-{
-    char numbers[5][24];
-    const uint64_t values[5] = {rule->table, rule->test, rule->local, check->options->timeout_s,
-                                (uint64_t)getpid()};
-    for (int i = 0; i < 5; i++) {
-        snprintf(numbers[i], sizeof(numbers[i]), "%llu", (unsigned long long)values[i]);
-    }
-    const char *const arguments[] = {"loopmark",       "check-rule", spec->text, mode->name,
-                                     check->directory, numbers[0],   numbers[1], numbers[2],
-                                     numbers[3],       numbers[4],   NULL};
-    struct lm_process_outcome process;
-    int error = lm_process_run((char *const *)(uintptr_t)arguments,
-                               (double)check->options->timeout_s + GRACE_S, &process);
-    if (error) {
-        return error;
-    }
-    judge(&process, outcome);
-    lm_process_outcome_free(&process);
-    clean_directory(check->directory);
-    return 0;
-}
-
-int lm_check_rule_command(int argc, char **argv)
-{
-    uint64_t values[5] = {0};
-    char error[512];
-    struct lm_spec spec;
-    struct mode mode;
-    if (argc != 9) {
-        fputs("loopmark check-rule is for loopmark check alone; see: loopmark check --help\n",
-              stderr);
-        return LM_EXIT_USAGE;
-    }
-    for (int i = 0; i < 5; i++) {
-        if (!lm_parse_whole("check-rule", argv[4 + i], 0, INT32_MAX, &values[i])) {
-            return LM_EXIT_USAGE;
-        }
-    }
-    if (lm_process_die_with_parent((int64_t)values[4])) {
-        return LM_EXIT_USAGE;
-    }
-    if (lm_spec_parse(argv[1], &spec, error, sizeof(error)) ||
-        !parse_mode(argv[2], strlen(argv[2]), &mode)) {
-        return LM_EXIT_USAGE;
-    }
-    struct contract_subject subject = {.backend = spec.backend,
-                                       .options = spec.options,
-                                       .threads = mode.threads,
-                                       .lockless = mode.lockless,
-                                       .directory = argv[3],
-                                       .limit_s = (unsigned)values[3]};
-    contract_run(&subject, &contract_tables[values[0]].tests[values[1]], values[2] != 0,
-                 LM_PROCESS_RESULT_FD);
 }
 
 /* --- one backend in one mode
@@ -370,7 +208,7 @@ int lm_check_rule_command(int argc, char **argv)
 struct pass {
     struct check *check;
     const struct lm_spec *spec;
-    const struct mode *mode;
+    const struct check_mode *mode;
     struct contract_subject subject; /* for the reasons to skip */
     bool without_crowds;
     struct tally tally;
@@ -381,7 +219,7 @@ static const char *const verdict_keys[] = {"pass", "fail", "skip"};
 
 /* How far it is, on a terminal only: elsewhere the lines themselves tell. */
 static void show_progress(const struct check *check, const struct pass *pass,
-                          const struct rule *rule)
+                          const struct check_rule *rule)
 {
     char left[48] = "";
     if (!check->terminal) {
@@ -407,7 +245,8 @@ static void clear_progress(const struct check *check)
     }
 }
 
-static void tell(struct pass *pass, const struct rule *rule, const struct contract_outcome *outcome)
+static void tell(struct pass *pass, const struct check_rule *rule,
+                 const struct contract_outcome *outcome)
 {
     struct check *check = pass->check;
     unsigned *counts[] = {&pass->tally.passed, &pass->tally.failed, &pass->tally.skipped};
@@ -434,7 +273,7 @@ static bool is_broken_off(struct check *check)
     return check->broken_off;
 }
 
-static void check_rule(void *context, const struct rule *rule)
+static void check_rule(void *context, const struct check_rule *rule)
 {
     struct pass *pass = context;
     struct check *check = pass->check;
@@ -450,7 +289,8 @@ static void check_rule(void *context, const struct rule *rule)
         snprintf(outcome.seen, sizeof(outcome.seen), "%s", reason);
     } else {
         show_progress(check, pass, rule);
-        int error = run_rule(check, pass->spec, pass->mode, rule, &outcome);
+        int error = check_rule_run(rule, pass->spec->text, pass->mode, check->directory,
+                                   check->options->timeout_s, &outcome);
         if (error) {
             clear_progress(check);
             fprintf(stderr, "loopmark check: no process could be started: %s; %s\n",
@@ -468,8 +308,8 @@ static void check_rule(void *context, const struct rule *rule)
 }
 
 /* Nothing of this mode can be checked: says why. */
-static void skip_pass(struct check *check, const struct lm_spec *spec, const struct mode *mode,
-                      const char *reason)
+static void skip_pass(struct check *check, const struct lm_spec *spec,
+                      const struct check_mode *mode, const char *reason)
 {
     if (check->runs) {
         json_array_append_new(check->runs,
@@ -495,8 +335,8 @@ static void begin_pass(struct pass *pass)
     json_decref(check->rules); /* the run holds it */
 }
 
-static void check_pass(struct check *check, const struct lm_spec *spec, const struct mode *mode,
-                       bool without_crowds)
+static void check_pass(struct check *check, const struct lm_spec *spec,
+                       const struct check_mode *mode, bool without_crowds)
 {
     const char *why, *reason = NULL;
     char text[256] = "";
@@ -535,9 +375,10 @@ static void check_pass(struct check *check, const struct lm_spec *spec, const st
 }
 
 /* Each setting that a person can flip, flipped: calls each for its spec. */
-static void each_setting(struct check *check, const struct lm_spec *spec, const struct mode *mode,
+static void each_setting(struct check *check, const struct lm_spec *spec,
+                         const struct check_mode *mode,
                          void (*each)(struct check *check, const struct lm_spec *spec,
-                                      const struct mode *mode, bool without_crowds))
+                                      const struct check_mode *mode, bool without_crowds))
 {
     const struct lm_option *option = spec->backend->options;
     for (size_t i = 0; option && option[i].key; i++) {
@@ -557,8 +398,8 @@ static void each_setting(struct check *check, const struct lm_spec *spec, const 
 /* --- all of it
  * ------------------------------------------------------------------------------------ */
 
-static void plan_pass(struct check *check, const struct lm_spec *spec, const struct mode *mode,
-                      bool without_crowds)
+static void plan_pass(struct check *check, const struct lm_spec *spec,
+                      const struct check_mode *mode, bool without_crowds)
 {
     (void)spec, (void)mode, (void)without_crowds;
     check->planned += each_rule(check->options->rules, count_rule, NULL);
@@ -566,7 +407,7 @@ static void plan_pass(struct check *check, const struct lm_spec *spec, const str
 
 static void each_pass(struct check *check, const struct lm_candidates *candidates,
                       void (*each)(struct check *check, const struct lm_spec *spec,
-                                   const struct mode *mode, bool without_crowds))
+                                   const struct check_mode *mode, bool without_crowds))
 {
     const struct check_options *options = check->options;
     for (size_t i = 0; i < candidates->count; i++) {
@@ -583,7 +424,7 @@ static void each_pass(struct check *check, const struct lm_candidates *candidate
 
 static void tell_missing(struct check *check, const struct lm_candidates *candidates)
 {
-    static const struct mode any = {.name = "any"};
+    static const struct check_mode any = {.name = "any"};
     for (size_t i = 0; i < candidates->count; i++) {
         if (!candidates->items[i].spec.backend) {
             skip_pass(check, &candidates->items[i].spec, &any, candidates->items[i].unavailable);
@@ -665,7 +506,7 @@ static int check_all(const struct check_options *options, const struct lm_candid
     tell_missing(&check, candidates);
     each_pass(&check, candidates, check_pass);
     clear_progress(&check);
-    clean_directory(check.directory);
+    check_directory_clean(check.directory);
     rmdir(check.directory);
     int code = conclude(&check);
     json_decref(check.runs);
@@ -700,10 +541,8 @@ int lm_check_command(int argc, char **argv)
         fprintf(stderr,
                 "loopmark check: --rule: no rule matches '%s'; see: loopmark check --list\n",
                 options.rules);
-    } else if (options.list) {
-        code = list_rules(&options);
     } else if (lm_candidates_read(options.backends, "--backend", &candidates) == 0) {
-        code = check_all(&options, &candidates);
+        code = options.list ? list_rules(&options) : check_all(&options, &candidates);
     }
 out:
     lm_candidates_free(&candidates);
