@@ -95,7 +95,7 @@ static bool take_content_length(struct lm_http_message *message, struct span val
     return true;
 }
 
-/* Options of Connection, separated by commas. */
+/* Options of Connection, separated by commas; close wins over keep-alive, whichever is first. */
 static void take_connection(struct lm_http_message *message, struct span value)
 {
     while (value.bytes) {
@@ -104,8 +104,9 @@ static void take_connection(struct lm_http_message *message, struct span value)
         struct span option = trim((struct span){value.at, bytes});
         if (span_is(option, "close")) {
             message->keep_alive = false;
+            message->has_close = true;
         } else if (span_is(option, "keep-alive") && message->version_1_0) {
-            message->keep_alive = true;
+            message->keep_alive = !message->has_close;
         }
         bytes += comma != NULL;
         value = (struct span){value.at + bytes, value.bytes - bytes};

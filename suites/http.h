@@ -38,7 +38,7 @@ struct lm_http_message {
     /* Below: the parser's. */
     size_t scanned_bytes, line_at;
     unsigned lines;
-    bool has_length, has_host, version_1_0;
+    bool has_length, has_host, has_close, version_1_0;
 };
 
 /* Looks at the `bytes` bytes at `data`: all that has come since the message's first byte, those of

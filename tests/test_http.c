@@ -76,6 +76,8 @@ static void a_connection_lives_as_its_version_and_options_say(void **state)
         {"GET / HTTP/1.0\r\n\r\n", false},
         {"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", true},
         {"GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive , CLOSE\r\n\r\n", false},
+        {"GET / HTTP/1.0\r\nConnection: close, keep-alive\r\n\r\n", false},
+        {"GET / HTTP/1.0\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n", false},
         {"GET / HTTP/1.1\r\nHost: a\r\nConnection: closed\r\n\r\n", true},
         {"GET / HTTP/1.1\r\nHost: a\r\nConnection: ,\r\n\r\n", true},
     };
