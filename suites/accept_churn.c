@@ -58,15 +58,15 @@ static bool went_well(struct churn *churn, const char *step, int64_t result, int
     if (result == expected) {
         return true;
     }
+    const char *next_step = "";
     if (result == -EADDRNOTAVAIL) {
-        lm_stage_fail(churn->stage,
-                      "lap %llu: %s: no free port (EADDRNOTAVAIL); widen "
-                      "net.ipv4.ip_local_port_range or wait for sockets in TIME_WAIT: ss -s",
-                      (unsigned long long)churn->laps, step);
-        return false;
+        next_step = " (no free port); widen net.ipv4.ip_local_port_range or wait for sockets in "
+                    "TIME_WAIT: ss -s";
+    } else if (result == -ENETUNREACH) {
+        next_step = "; bring the loopback interface up: ip link set lo up";
     }
-    lm_stage_fail(churn->stage, "lap %llu: %s: %s", (unsigned long long)churn->laps, step,
-                  result < 0 ? strerror((int)-result) : "a wrong number of bytes");
+    lm_stage_fail(churn->stage, "lap %llu: %s: %s%s", (unsigned long long)churn->laps, step,
+                  result < 0 ? strerror((int)-result) : "a wrong number of bytes", next_step);
     return false;
 }
 

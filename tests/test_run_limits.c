@@ -97,6 +97,11 @@ static void a_loopback_interface_that_is_down_is_named_with_the_remedy(void **st
     }
     assert_code(&program, 3);
     assert_said(&program, "ip link set lo up");
+    PROGRAM_RUN(&program, enter_network_without_loopback, LM_PROGRAM, "run", "--baseline", "poll",
+                "--backend", "poll", "--case", "accept_churn/sequential", SHORT, "--iterations",
+                "1", "--out", "churn.jsonl");
+    assert_code(&program, 3);
+    assert_said(&program, "ip link set lo up");
 }
 
 static void raise_soft_limit_only(void)
