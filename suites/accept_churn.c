@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,6 +27,7 @@ struct link {
     struct churn *churn;
     struct lm_op client, server; /* connect and send; accept and receive */
     struct lm_socket *ends[2];   /* the client's, the server's */
+    bool connecting, accepting;  /* that operation is under way */
 };
 
 /* A listener and the links to it: one, or a burst. */
@@ -68,6 +70,18 @@ static bool went_well(struct churn *churn, const char *step, int64_t result, int
     lm_stage_fail(churn->stage, "lap %llu: %s: %s%s", (unsigned long long)churn->laps, step,
                   result < 0 ? strerror((int)-result) : "a wrong number of bytes", next_step);
     return false;
+}
+
+/* Takes note that an operation has completed. False with the stage failed when it already had. */
+static bool is_first_time(struct churn *churn, const char *step, bool *under_way)
+{
+    if (!*under_way) {
+        lm_stage_fail(churn->stage, "lap %llu: %s completed more than once",
+                      (unsigned long long)churn->laps, step);
+        return false;
+    }
+    *under_way = false;
+    return true;
 }
 
 /* --- a lap
@@ -133,8 +147,10 @@ static void join(struct churn *churn)
 
 static void connected(struct lm_op *op, int64_t result)
 {
-    struct churn *churn = of_client(op)->churn;
-    if (went_well(churn, "connect", result, 0)) {
+    struct link *link = of_client(op);
+    struct churn *churn = link->churn;
+    if (is_first_time(churn, "connect", &link->connecting) &&
+        went_well(churn, "connect", result, 0)) {
         join(churn);
     }
 }
@@ -145,13 +161,16 @@ static void accept_next(struct churn *churn)
 {
     struct link *link = &churn->links[churn->accepted];
     link->server.done = accepted;
+    link->accepting = true;
     churn->stage->backend->accept(churn->listener, &link->server, &link->ends[1]);
 }
 
 static void accepted(struct lm_op *op, int64_t result)
 {
-    struct churn *churn = of_server(op)->churn;
-    if (!went_well(churn, "accept", result, 0)) {
+    struct link *link = of_server(op);
+    struct churn *churn = link->churn;
+    if (!is_first_time(churn, "accept", &link->accepting) ||
+        !went_well(churn, "accept", result, 0)) {
         return;
     }
     if (++churn->accepted < churn->link_count) {
@@ -190,6 +209,7 @@ static void start_lap(struct churn *churn)
             return;
         }
         link->client.done = connected;
+        link->connecting = true;
         churn->stage->backend->connect(link->ends[0], &link->client,
                                        (const struct sockaddr *)&churn->address,
                                        sizeof(churn->address));

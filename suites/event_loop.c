@@ -47,7 +47,7 @@ static void posted(struct lm_op *op, int64_t result)
 static void begin_round(void *context, uint32_t thread)
 {
     struct rounds *rounds = context;
-    const struct lm_stage *stage = rounds->stage;
+    struct lm_stage *stage = rounds->stage;
     rounds->threads[thread].completed = 0;
     completed_here = &rounds->threads[thread].completed;
     if (thread == 0) {
@@ -59,6 +59,10 @@ static void begin_round(void *context, uint32_t thread)
     uint32_t share = rounds->post_count / rounds->feeders;
     for (uint32_t i = 0; i < share; i++) {
         stage->backend->post(stage->loops[0], &rounds->posts[thread * share + i].op);
+    }
+    if (*completed_here) { /* no thread runs the loop yet */
+        lm_stage_fail(stage, "round %llu: a post completed inside the call that posted it",
+                      (unsigned long long)rounds->number);
     }
 }
 

@@ -120,6 +120,12 @@ static void doubling_post(struct lm_loop *loop, struct lm_op *op)
     }
 }
 
+static void inline_post(struct lm_loop *loop, struct lm_op *op)
+{
+    (void)loop;
+    op->done(op, 0);
+}
+
 static void early_timer(struct lm_loop *loop, struct lm_op *op, uint64_t delay_ns)
 {
     honest->timer(loop, op, delay_ns / 2);
@@ -175,6 +181,15 @@ static void a_post_that_completes_twice_fails_the_sample(void **state)
     assert_fails("event_loop/interleaved", &lying, "more than once");
 }
 
+static void a_post_that_completes_inside_its_call_fails_the_sample(void **state)
+{
+    (void)state;
+    struct lm_backend lying = liar();
+    lying.post = inline_post;
+    assert_fails("event_loop/post", &lying, "inside the call");
+    assert_fails("event_loop/multithreaded/8", &lying, "inside the call");
+}
+
 static void a_timer_that_is_early_fails_the_sample(void **state)
 {
     (void)state;
@@ -200,6 +215,7 @@ int main(void)
         cmocka_unit_test(lateness_is_what_timers_are_measured_by),
         cmocka_unit_test(a_lost_post_fails_the_sample),
         cmocka_unit_test(a_post_that_completes_twice_fails_the_sample),
+        cmocka_unit_test(a_post_that_completes_inside_its_call_fails_the_sample),
         cmocka_unit_test(a_timer_that_is_early_fails_the_sample),
         cmocka_unit_test(a_timer_that_can_not_be_cancelled_fails_the_sample),
     };

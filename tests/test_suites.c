@@ -318,6 +318,64 @@ static void a_wrong_content_length_fails_the_sample(void **state)
 /* --- content
  * -------------------------------------------------------------------------------------- */
 
+static struct {
+    const struct lm_backend *honest;
+    lm_done_fn *done;
+    uint64_t starts;
+} doubler;
+
+static void doubled_done(struct lm_op *op, int64_t result_of)
+{
+    op->done = doubler.done;
+    op->done(op, result_of);
+    doubler.done(op, result_of);
+}
+
+static void double_fifth(struct lm_op *op)
+{
+    if (++doubler.starts == EARLY) {
+        doubler.done = op->done;
+        op->done = doubled_done;
+    }
+}
+
+static void doubling_connect(struct lm_socket *socket, struct lm_op *op,
+                             const struct sockaddr *address, socklen_t bytes)
+{
+    double_fifth(op);
+    doubler.honest->connect(socket, op, address, bytes);
+}
+
+static void doubling_accept(struct lm_socket *listener, struct lm_op *op,
+                            struct lm_socket **accepted)
+{
+    double_fifth(op);
+    doubler.honest->accept(listener, op, accepted);
+}
+
+static void a_connect_or_accept_that_completes_twice_fails_the_sample(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"accept_churn/sequential", "accept_churn/burst/10"};
+    struct lm_spec spec;
+    char error[256];
+    assert_int_equal(lm_spec_parse("poll", &spec, error, sizeof(error)), 0);
+    for (size_t i = 0; i < 4; i++) {
+        struct lm_backend lying = *spec.backend;
+        memset(&doubler, 0, sizeof(doubler));
+        doubler.honest = spec.backend;
+        if (i & 1) {
+            lying.accept = doubling_accept;
+        } else {
+            lying.connect = doubling_connect;
+        }
+        if (!run(cases[i / 2], &lying, spec.options, 50000000)) {
+            fail_msg("%s: %s twice was not noticed", cases[i / 2], i & 1 ? "accept" : "connect");
+        }
+        assert_non_null(strstr(result.error, "completed more than once"));
+    }
+}
+
 static void messages_of_different_sequence_differ(void **state)
 {
     (void)state;
@@ -356,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_stream_that_ends_early_fails_the_sample),
         cmocka_unit_test(bytes_that_nobody_sent_fail_the_sample),
         cmocka_unit_test(a_wrong_content_length_fails_the_sample),
+        cmocka_unit_test(a_connect_or_accept_that_completes_twice_fails_the_sample),
         cmocka_unit_test(messages_of_different_sequence_differ),
         cmocka_unit_test(a_shifted_stream_does_not_match),
     };
