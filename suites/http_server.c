@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "suites/http.h"
 #include "suites/list.h"
@@ -134,27 +135,12 @@ static void server_sent(struct lm_transfer *transfer, int64_t result)
     receive_message(connection, &connection->server, 1);
 }
 
-/* The end of the stream: what was counted at both ends has to agree. */
-static void server_ended(struct connection *connection)
-{
-    const struct end *client = &connection->client, *server = &connection->server;
-    if (client->received != client->sent || server->received != client->sent ||
-        server->sent != client->sent) {
-        lm_stage_fail(connection->stage,
-                      "%llu requests sent, %llu received; %llu responses sent, %llu received",
-                      (unsigned long long)client->sent, (unsigned long long)server->received,
-                      (unsigned long long)server->sent, (unsigned long long)client->received);
-        return;
-    }
-    lm_stage_chain_end(connection->stage);
-}
-
 static void server_received(struct lm_op *op, int64_t result)
 {
     struct connection *connection = of_server(op);
     struct end *server = &connection->server;
     if (!result && !server->held_bytes && atomic_load(&connection->ending)) {
-        server_ended(connection);
+        lm_stage_chain_end(connection->stage);
         return;
     }
     if (take(connection, server, 1, result)) {
@@ -224,6 +210,35 @@ static void start_connection(struct connection *connection)
     send_request(connection);
 }
 
+/* When all has been drained: what was counted at both ends has to agree, and nothing may lie behind
+ * the last response. The client does not receive the end of the stream to find out: both ends'
+ * FINs would leave the port in TIME_WAIT. */
+static int check_connection(struct connection *connection)
+{
+    const struct end *client = &connection->client, *server = &connection->server;
+    int unread_bytes = 0;
+    if (client->received != client->sent || server->received != client->sent ||
+        server->sent != client->sent) {
+        lm_stage_fail(connection->stage,
+                      "%llu requests sent, %llu received; %llu responses sent, %llu received",
+                      (unsigned long long)client->sent, (unsigned long long)server->received,
+                      (unsigned long long)server->sent, (unsigned long long)client->received);
+        return -EIO;
+    }
+    if (ioctl(connection->pair.fds[0], FIONREAD, &unread_bytes)) {
+        int error = -errno;
+        fail(connection, "looking for bytes behind the last response", error);
+        return error;
+    }
+    if (unread_bytes) {
+        lm_stage_fail(connection->stage,
+                      "response %llu: bytes follow it that nobody sent, the last of the connection",
+                      (unsigned long long)client->received);
+        return -EIO;
+    }
+    return 0;
+}
+
 static int run_http_server(const struct lm_case *which, const struct lm_case_setup *setup,
                            struct lm_case_result *result)
 {
@@ -245,6 +260,9 @@ static int run_http_server(const struct lm_case *which, const struct lm_case_set
     }
     if (!error) {
         error = lm_stage_run(&stage);
+    }
+    for (uint32_t i = 0; i < which->pairs && !error; i++) {
+        error = check_connection(&connections[i]);
     }
     lm_stage_close(&stage);
     free(connections);
@@ -272,7 +290,6 @@ static struct lm_case make_case(const struct lm_family *of, uint32_t connections
         .run = run_http_server,
         .pairs = connections,
         .bytes = REQUEST_BYTES,
-        .needs = {.descriptors = 2 * connections, .ports = 2 * connections},
     };
 }
 
