@@ -39,6 +39,12 @@ static void posted(struct lm_op *op, int64_t result)
                       (unsigned long long)post->rounds->number,
                       result ? "with an error" : "more than once");
     }
+    const struct rounds *rounds = post->rounds;
+    /* A loop of one thread completes posts of one thread in order. */
+    if (rounds->stage->thread_count == 1 && post != rounds->posts + *completed_here) {
+        lm_stage_fail(rounds->stage, "round %llu: a post was lost or came out of order",
+                      (unsigned long long)rounds->number);
+    }
     post->number++;
     ++*completed_here;
 }

@@ -8,8 +8,10 @@
  * mark that longer messages carry.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "suites/content.h"
 #include "suites/list.h"
@@ -313,7 +315,6 @@ static void add(struct lm_case like, bool lockless, const char *const names[2], 
 {
     like.pairs *= like.parents * like.groups;
     like.flags = lockless ? LM_CASE_LOCKLESS : like.flags;
-    like.needs = (struct lm_needs){.descriptors = 2 * like.pairs, .ports = 2 * like.pairs};
     lm_list_add(&like, names[lockless], size);
 }
 

@@ -348,11 +348,15 @@ int lm_stage_run(struct lm_stage *stage)
     if (!stage->result->error[0]) {
         run_threads(stage);
     }
-    if (!stage->result->error[0] && atomic_load(&stage->chains)) {
+    int32_t open = (int32_t)atomic_load(&stage->chains);
+    if (!stage->result->error[0] && open > 0) {
         lm_stage_fail(stage,
-                      "%s's loop ran out of work with %u chains of operations unfinished: a "
+                      "%s's loop ran out of work with %d chains of operations unfinished: a "
                       "completion was lost",
-                      stage->backend->name, atomic_load(&stage->chains));
+                      stage->backend->name, open);
+    } else if (!stage->result->error[0] && open < 0) {
+        lm_stage_fail(stage, "%s ended %d chains of operations twice: a completion came twice",
+                      stage->backend->name, -open);
     }
     if (!stage->result->error[0]) {
         fill_result(stage);

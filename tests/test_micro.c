@@ -167,7 +167,7 @@ static void a_lost_post_fails_the_sample(void **state)
     (void)state;
     struct lm_backend lying = liar();
     lying.post = losing_post;
-    assert_fails("event_loop/post", &lying, "999 of 1000 posts completed");
+    assert_fails("event_loop/post", &lying, "a post was lost or came out of order");
     lying = liar();
     lying.post = losing_post;
     assert_fails("event_loop/concurrent/4", &lying, "39999 of 40000 posts completed");
@@ -179,6 +179,30 @@ static void a_post_that_completes_twice_fails_the_sample(void **state)
     struct lm_backend lying = liar();
     lying.post = doubling_post;
     assert_fails("event_loop/interleaved", &lying, "more than once");
+    lying = liar();
+    lying.post = doubling_post;
+    assert_fails("event_loop/concurrent/4", &lying, "more than once");
+}
+
+static struct lm_op *held;
+
+static void swapping_post(struct lm_loop *loop, struct lm_op *op)
+{
+    if (!held) {
+        held = op;
+        return;
+    }
+    honest->post(loop, op);
+    honest->post(loop, held);
+    held = NULL;
+}
+
+static void posts_out_of_order_fail_the_sample(void **state)
+{
+    (void)state;
+    struct lm_backend lying = liar();
+    lying.post = swapping_post;
+    assert_fails("event_loop/post", &lying, "a post was lost or came out of order");
 }
 
 static void a_post_that_completes_inside_its_call_fails_the_sample(void **state)
@@ -215,6 +239,7 @@ int main(void)
         cmocka_unit_test(lateness_is_what_timers_are_measured_by),
         cmocka_unit_test(a_lost_post_fails_the_sample),
         cmocka_unit_test(a_post_that_completes_twice_fails_the_sample),
+        cmocka_unit_test(posts_out_of_order_fail_the_sample),
         cmocka_unit_test(a_post_that_completes_inside_its_call_fails_the_sample),
         cmocka_unit_test(a_timer_that_is_early_fails_the_sample),
         cmocka_unit_test(a_timer_that_can_not_be_cancelled_fails_the_sample),

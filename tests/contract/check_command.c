@@ -12,10 +12,12 @@
 #include "backends/clock.h"
 #include "harness/arguments.h"
 #include "harness/commands.h"
+#include "harness/headroom.h"
 #include "harness/process.h"
 #include "harness/progress.h"
 #include "harness/selection.h"
 #include "harness/text.h"
+#include "suites/connection.h"
 #include "tests/contract/check.h"
 #include "tests/contract/check_process.h"
 
@@ -44,6 +46,7 @@ struct check {
     const struct check_options *options;
     char directory[256];
     struct tally all;
+    uint64_t listen_queue;
     bool broken_off; /* interrupted, or no process could be started */
     json_t *runs;    /* NULL without --json */
     json_t *rules;   /* of the latest of runs */
@@ -362,7 +365,8 @@ static void check_pass(struct check *check, const struct lm_spec *spec,
                         .subject = {.backend = spec->backend,
                                     .options = spec->options,
                                     .threads = mode->threads,
-                                    .lockless = mode->lockless}};
+                                    .lockless = mode->lockless,
+                                    .listen_queue = check->listen_queue}};
     begin_pass(&pass);
     each_rule(check->options->rules, check_rule, &pass);
     check->all.passed += pass.tally.passed;
@@ -487,6 +491,24 @@ static bool open_directory(struct check *check)
     return true;
 }
 
+/* What no rule can do without; its lack would look like a fault of every backend. */
+static bool has_loopback(void)
+{
+    int ends[2];
+    int error = lm_connected_pair(false, ends);
+    if (error) {
+        fprintf(stderr, "loopmark check: no TCP connection over 127.0.0.1 can be made: %s; %s\n",
+                strerror(-error),
+                error == -ENETUNREACH || error == -EADDRNOTAVAIL
+                    ? "bring the loopback interface up: ip link set lo up"
+                    : lm_process_remedy(error));
+        return false;
+    }
+    close(ends[0]);
+    close(ends[1]);
+    return true;
+}
+
 static int check_all(const struct check_options *options, const struct lm_candidates *candidates)
 {
     struct check check = {.options = options,
@@ -499,9 +521,13 @@ static int check_all(const struct check_options *options, const struct lm_candid
                 lm_process_remedy(error));
         return LM_EXIT_USAGE;
     }
-    if (!open_directory(&check)) {
+    if (!has_loopback() || !open_directory(&check)) {
+        json_decref(check.runs);
         return LM_EXIT_USAGE;
     }
+    struct lm_headroom headroom;
+    lm_headroom_read(&headroom);
+    check.listen_queue = headroom.backlog;
     each_pass(&check, candidates, plan_pass);
     tell_missing(&check, candidates);
     each_pass(&check, candidates, check_pass);

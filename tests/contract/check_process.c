@@ -64,12 +64,19 @@ static void judge(const struct lm_process_outcome *process, struct contract_outc
         outcome->seen[sizeof(outcome->seen) - 1] = '\0';
         reported = outcome->verdict <= CONTRACT_SKIPPED;
     }
-    if (reported && (outcome->verdict == CONTRACT_FAILED ||
-                     (process->end == LM_PROCESS_EXITED && process->code == 0))) {
+    bool ended_well = process->end == LM_PROCESS_EXITED && process->code == 0;
+    if (reported && outcome->verdict == CONTRACT_FAILED) {
         return;
     }
     if (lm_text_clean(words, sizeof(words), process->output, strlen(process->output))) {
         snprintf(said, sizeof(said), "; it said: %s", words);
+    }
+    if (reported && ended_well && !said[0]) {
+        return;
+    }
+    if (reported && ended_well) { /* rule 9; the tests themselves print nothing */
+        see(outcome, "the backend printed: %s", words);
+        return;
     }
     switch (process->end) {
     case LM_PROCESS_EXITED:

@@ -32,7 +32,10 @@ struct contract_subject {
     bool lockless;
     const char *directory; /* an empty one, for the names of AF_UNIX sockets */
     unsigned limit_s;      /* time limit of one test */
+    uint64_t listen_queue; /* longest the system allows; for contract_skip_reason only */
 };
+
+#define CONTRACT_QUEUE 64
 
 /* When a test applies; a combination. 0: always, with TCP where it uses sockets. */
 enum contract_need {
@@ -40,7 +43,8 @@ enum contract_need {
     NEEDS_OUTSIDE = 1u << 1, /* calls the loop from threads that do not run it */
     NEEDS_THREADS = 1u << 2, /* several threads must run the loop */
     ONE_THREAD = 1u << 3,    /* order that only a loop of one thread promises */
-    NEEDS_LOOPS = 1u << 4    /* loops of several threads side by side */
+    NEEDS_LOOPS = 1u << 4,   /* loops of several threads side by side */
+    NEEDS_QUEUE = 1u << 5    /* listeners at which CONTRACT_QUEUE connections can wait */
 };
 
 struct contract;

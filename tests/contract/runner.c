@@ -34,6 +34,10 @@ const char *contract_skip_reason(const struct contract_subject *subject,
     if (test->needs & NEEDS_LOOPS && (!(capabilities & LM_CAP_LOOPS) || subject->threads > 1)) {
         return "it needs two loops of one thread each, side by side";
     }
+    if (test->needs & NEEDS_QUEUE && subject->listen_queue < CONTRACT_QUEUE) {
+        return "it needs a longer listen queue; raise net.core.somaxconn (macOS: "
+               "kern.ipc.somaxconn) to 64";
+    }
     return NULL;
 }
 
