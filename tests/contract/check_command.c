@@ -477,7 +477,12 @@ static bool open_directory(struct check *check)
 {
     const char *parent = getenv("TMPDIR");
     /* Names of AF_UNIX sockets are short: about 100 bytes. */
-    if (!parent || strlen(parent) > 60) {
+    if (parent && strlen(parent) > 60) {
+        fputs("loopmark check: TMPDIR is too long for names of AF_UNIX sockets: /tmp is used\n",
+              stderr);
+        parent = NULL;
+    }
+    if (!parent) {
         parent = "/tmp";
     }
     snprintf(check->directory, sizeof(check->directory), "%s/loopmark-check-XXXXXX", parent);
