@@ -100,7 +100,6 @@ static void a_crash_an_exit_and_a_hang_cost_one_rule_each(void **state)
         {"exits", "ended with exit code 7; it said: giving up"},
         {"hang", "did not end"}, /* the thread sanitizer holds the alarm back */
         {"error", "loop_run returned -5"},
-        {"noisy", "the backend printed: "},
     };
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         PROGRAM_RUN(&program, NULL, LM_FAULTY_CHECK(ends[i][0]));
@@ -109,6 +108,15 @@ static void a_crash_an_exit_and_a_hang_cost_one_rule_each(void **state)
         assert_said(&program, ends[i][1]);
         assert_said(&program, "0 passed, 1 failed");
     }
+}
+
+static void a_backend_that_prints_breaks_a_rule(void **state)
+{
+    (void)state;
+    PROGRAM_RUN(&program, NULL, LM_FAULTY_PROGRAM, "check", "--backend", "noisy", "--mode",
+                "normal", "--rule", "loops: a loop runs again*");
+    assert_code(&program, 1);
+    assert_said(&program, "the backend printed: ");
 }
 
 static void an_interrupt_ends_the_check(void **state)
@@ -310,6 +318,7 @@ int main(void)
         cmocka_unit_test(each_broken_backend_is_caught_by_its_rule),
         cmocka_unit_test(without_a_defect_the_same_backend_passes_everything),
         cmocka_unit_test(a_crash_an_exit_and_a_hang_cost_one_rule_each),
+        cmocka_unit_test(a_backend_that_prints_breaks_a_rule),
         cmocka_unit_test(an_interrupt_ends_the_check),
         cmocka_unit_test(a_second_interrupt_drops_the_rule_and_is_no_success),
         cmocka_unit_test(after_an_interrupt_no_further_backend_is_begun),
