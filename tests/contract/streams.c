@@ -417,25 +417,40 @@ static void send_more(struct step *step)
     }
 }
 
+/* A send that can not go on, and a timer that resets its peer fds[1]. NULL: noted. */
+static struct lm_socket *send_until_reset(struct contract *t, struct step *send, struct step *timer,
+                                          int fds[2])
+{
+    if (raw_small_pair(t, fds) || raw_fill(t, fds[0]) < 0) {
+        return NULL;
+    }
+    struct lm_socket *socket = open_socket(t, fds[0]);
+    if (!socket) {
+        return NULL;
+    }
+    step_init(t, send, send_more, socket);
+    step_init(t, timer, reset_late, &fds[1]);
+    send->result = 1;
+    send_more(send);
+    start_timer(timer, 2 * MILLISECOND_NS);
+    return socket;
+}
+
+static void expect_send_was_reset(struct contract *t, const struct step *send)
+{
+    EXPECT(t, send->result == -ECONNRESET || send->result == -EPIPE, "send completed with %lld",
+           (long long)send->result);
+}
+
 static void a_reset_ends_a_send_that_waits(struct contract *t)
 {
     struct step send, timer;
     int fds[2];
-    if (raw_small_pair(t, fds) || raw_fill(t, fds[0]) < 0) {
+    if (!send_until_reset(t, &send, &timer, fds)) {
         return;
     }
-    struct lm_socket *socket = open_socket(t, fds[0]);
-    if (!socket) {
-        return;
-    }
-    step_init(t, &send, send_more, socket);
-    step_init(t, &timer, reset_late, &fds[1]);
-    send.result = 1;
-    send_more(&send);
-    start_timer(&timer, 2 * MILLISECOND_NS);
     RUN_LOOP(t);
-    EXPECT(t, send.result == -ECONNRESET || send.result == -EPIPE, "send completed with %lld",
-           (long long)send.result);
+    expect_send_was_reset(t, &send);
 }
 
 static void a_reset_ends_a_receive_and_a_send_that_wait_together(struct contract *t)
@@ -443,24 +458,15 @@ static void a_reset_ends_a_receive_and_a_send_that_wait_together(struct contract
     struct step send, recv, timer;
     uint8_t byte;
     int fds[2];
-    if (raw_small_pair(t, fds) || raw_fill(t, fds[0]) < 0) {
-        return;
-    }
-    struct lm_socket *socket = open_socket(t, fds[0]);
+    struct lm_socket *socket = send_until_reset(t, &send, &timer, fds);
     if (!socket) {
         return;
     }
-    step_init(t, &send, send_more, socket);
     step_init(t, &recv, NULL, NULL);
-    step_init(t, &timer, reset_late, &fds[1]);
     start_recv(&recv, socket, &byte, 1);
-    send.result = 1;
-    send_more(&send);
-    start_timer(&timer, 2 * MILLISECOND_NS);
     RUN_LOOP(t);
     /* The first of the two takes the error; a stream that was reset is then at its end. */
-    EXPECT(t, send.result == -ECONNRESET || send.result == -EPIPE, "send completed with %lld",
-           (long long)send.result);
+    expect_send_was_reset(t, &send);
     EXPECT(t, recv.result == -ECONNRESET || recv.result == 0, "recv completed with %lld",
            (long long)recv.result);
 }
