@@ -32,7 +32,8 @@ static const struct group groups[] = {
     {"limits", {"nofile_soft", "nofile_hard", "memlock_soft_bytes", "memlock_hard_bytes"}},
     {"network",
      {"somaxconn", "local_port_range", "tcp_congestion_control", "tcp_rmem", "tcp_wmem"}},
-    {"build", {"version", "commit", "dirty", "type", "compiler", "flags", "sanitizer", "cmake"}},
+    {"build",
+     {"version", "commit", "branch", "dirty", "type", "compiler", "flags", "sanitizer", "cmake"}},
     {"libraries",
      {"libc", "liburing", "liburing_running", "jansson", "jansson_running", "benchmark"}},
 };

@@ -55,6 +55,7 @@ void lm_environment_add_build(json_t *environment)
 {
     lm_environment_put_text(environment, "build", "version", LM_VERSION);
     lm_environment_put_text(environment, "build", "commit", LM_COMMIT);
+    lm_environment_put_text(environment, "build", "branch", LM_BRANCH);
     if (LM_COMMIT[0]) {
         lm_put(environment, "build", "dirty", json_boolean(LM_COMMIT_DIRTY));
     }

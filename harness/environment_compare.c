@@ -14,8 +14,8 @@ bool lm_environment_same_host(const json_t *a, const json_t *b)
 size_t lm_environment_differences(const json_t *a, const json_t *b, lm_environment_line_fn *each,
                                   void *context)
 {
-    static const char *const ignored[] = {"date_utc",     "load",        "build.version",
-                                          "build.commit", "build.dirty", NULL};
+    static const char *const ignored[] = {
+        "date_utc", "load", "build.version", "build.commit", "build.branch", "build.dirty", NULL};
     return lm_json_differences(a, b, ignored, each, context);
 }
 
