@@ -54,6 +54,8 @@ static int fill_backend(const struct lm_candidate *candidate, bool aa,
     backend->unavailable =
         candidate->unavailable[0] != '\0' ? strdup(candidate->unavailable) : NULL;
     backend->aa = aa;
+    backend->floor =
+        candidate->spec.backend && !(candidate->spec.backend->capabilities & LM_CAP_LOOPS);
     bool complete = backend->spec != NULL && backend->title != NULL && backend->settings != NULL &&
                     (backend->unavailable != NULL) == (candidate->unavailable[0] != '\0');
     return complete ? 0 : no_memory();

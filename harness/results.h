@@ -64,6 +64,7 @@ struct lm_run_backend {
     char *title;       /* owned */
     char *settings;    /* owned; what lm_backend.describe said; "" when nothing */
     char *unavailable; /* owned; reason it could not run at all, NULL when it could */
+    bool floor;        /* never sleeps: what the bare calls cost, no choice for a program */
     bool aa;           /* the second copy of the baseline that --calibrate adds */
 };
 

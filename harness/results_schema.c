@@ -28,9 +28,13 @@ const struct lm_member lm_run_members[] = {
 };
 
 const struct lm_member lm_run_backend_members[] = {
-    MEMBER(lm_run_backend, spec, NAME),     MEMBER(lm_run_backend, title, TEXT),
-    MEMBER(lm_run_backend, settings, TEXT), MEMBER(lm_run_backend, unavailable, TEXT_OR_NULL),
-    MEMBER(lm_run_backend, aa, BOOL),       {NULL, LM_MEMBER_BOOL, 0},
+    MEMBER(lm_run_backend, spec, NAME),
+    MEMBER(lm_run_backend, title, TEXT),
+    MEMBER(lm_run_backend, settings, TEXT),
+    MEMBER(lm_run_backend, unavailable, TEXT_OR_NULL),
+    MEMBER(lm_run_backend, aa, BOOL),
+    MEMBER(lm_run_backend, floor, FLAG),
+    {NULL, LM_MEMBER_BOOL, 0},
 };
 
 const struct lm_member lm_run_case_members[] = {
@@ -197,6 +201,7 @@ static json_t *encode_member(const struct lm_member *member, const void *base)
     case LM_MEMBER_REAL: /* JSON has no NaN; a null is refused by every reader, the writer's too */
         return isfinite(*(const double *)field) ? json_real(*(const double *)field) : json_null();
     case LM_MEMBER_BOOL:
+    case LM_MEMBER_FLAG:
         return json_boolean(*(const bool *)field);
     }
     return NULL;
@@ -308,6 +313,7 @@ static int decode_member(const struct lm_member *member, const json_t *value, vo
         *(double *)field = json_number_value(value);
         return 0;
     case LM_MEMBER_BOOL:
+    case LM_MEMBER_FLAG:
         if (!json_is_boolean(value)) {
             return wrong(member, value, where, "true or false", problem);
         }
@@ -322,6 +328,9 @@ int lm_schema_decode(const json_t *object, const struct lm_member *members, void
 {
     for (const struct lm_member *member = members; member->name; member++) {
         const json_t *value = json_object_get(object, member->name);
+        if (!value && member->kind == LM_MEMBER_FLAG) {
+            continue; /* the field is false already */
+        }
         if (!value) {
             return lm_problem(problem, "%s%s is missing", where, member->name);
         }

@@ -22,7 +22,8 @@ enum lm_member_kind {
     LM_MEMBER_U32,          /* uint32_t */
     LM_MEMBER_INDEX,        /* size_t */
     LM_MEMBER_REAL,         /* double: finite, not negative */
-    LM_MEMBER_BOOL          /* bool */
+    LM_MEMBER_BOOL,         /* bool */
+    LM_MEMBER_FLAG          /* bool, false when missing: came after the first files were written */
 };
 
 struct lm_member {

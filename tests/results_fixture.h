@@ -7,9 +7,9 @@
 #include "harness/results.h"
 
 static struct lm_run_backend fixture_backends[] = {
-    {"reactor", "Asio-equivalent reactor", "order=eager", NULL, false},
-    {"io_uring:hybrid=1", "io_uring, hybrid", "", "io_uring_setup: not permitted", false},
-    {"reactor", "Asio-equivalent reactor", "order=eager", NULL, true},
+    {"reactor", "Asio-equivalent reactor", "order=eager", NULL, false, false},
+    {"io_uring:hybrid=1", "io_uring, hybrid", "", "io_uring_setup: not permitted", true, false},
+    {"reactor", "Asio-equivalent reactor", "order=eager", NULL, false, true},
 };
 
 static struct lm_run_case fixture_cases[] = {

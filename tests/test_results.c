@@ -162,6 +162,7 @@ static void every_member_of_a_run_comes_back(void **state)
         assert_string_equal(back->backends[i].title, run.backends[i].title);
         assert_string_equal(back->backends[i].settings, run.backends[i].settings);
         assert_int_equal(back->backends[i].aa, run.backends[i].aa);
+        assert_int_equal(back->backends[i].floor, run.backends[i].floor);
     }
     assert_null(back->backends[0].unavailable);
     assert_string_equal(back->backends[1].unavailable, run.backends[1].unavailable);
@@ -267,6 +268,16 @@ static void unknown_members_are_ignored(void **state)
     replace(&text, "\"samples\"", "\"why\":0,\"samples\"");
     struct lm_results results = read_text(text);
     assert_int_equal(results.sample_count, 1);
+    lm_results_free(&results);
+}
+
+static void a_file_from_before_floors_were_told_is_read(void **state)
+{
+    (void)state;
+    struct text text = fixture_text(0, false);
+    replace(&text, "\"floor\":true,", "");
+    struct lm_results results = read_text(text);
+    assert_false(results.run.backends[1].floor);
     lm_results_free(&results);
 }
 
@@ -379,6 +390,7 @@ static void a_wrong_run_record_is_refused(void **state)
     assert_run_refused("\"interleaved\":true", "\"interleaved\":1", "interleaved is 1, not true");
     assert_run_refused("\"baseline_index\":0", "\"baseline_index\":3", "list has 3 backends");
     assert_run_refused("\"baseline_index\":0", "\"baseline_index\":2", "names the A/A copy");
+    assert_run_refused("\"floor\":true", "\"floor\":1", "floor is 1, not true");
     assert_run_refused("\"aa\":true", "\"aa\":false", "backend reactor is listed twice");
     assert_run_refused("\"baseline_index\":0", "\"baseline_index\":1", "not of the baseline");
     assert_run_refused("\"event_loop/post\"", "\"socket_latency/pingpong/64\"", "listed twice");
@@ -702,6 +714,7 @@ int main(void)
         cmocka_unit_test(text_from_a_dying_worker_is_stored_as_one_clean_line),
         cmocka_unit_test(a_number_beyond_json_becomes_the_largest_one),
         cmocka_unit_test(unknown_members_are_ignored),
+        cmocka_unit_test(a_file_from_before_floors_were_told_is_read),
         cmocka_unit_test(lines_with_carriage_returns_are_read),
         cmocka_unit_test(a_file_cut_anywhere_is_read_or_refused_with_a_reason),
         cmocka_unit_test(a_foreign_file_is_named_as_such),
