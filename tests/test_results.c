@@ -275,7 +275,7 @@ static void a_file_from_before_floors_were_told_is_read(void **state)
 {
     (void)state;
     struct text text = fixture_text(0, false);
-    replace(&text, "\"floor\":true,", "");
+    replace(&text, ",\"floor\":true", "");
     struct lm_results results = read_text(text);
     assert_false(results.run.backends[1].floor);
     lm_results_free(&results);
