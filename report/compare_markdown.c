@@ -145,7 +145,7 @@ static void print_policy(const struct page *page)
 {
     static const char *const titles[] = {"threshold", "value", "meaning"};
     fputc('\n', page->out);
-    lm_word_within_noise(page->out);
+    lm_word_within_noise(page->out, LM_FORM_MARKDOWN);
     fputc('\n', page->out);
     fold(page, LM_HEADING_POLICY);
     print_titles(page, titles, "lll");
@@ -206,7 +206,7 @@ static int print_cases(const struct page *page)
         titles[2 + i] = lm_case_column_title((enum lm_case_column)i);
     }
     fold(page, LM_HEADING_CASES);
-    lm_word_columns(page->out);
+    lm_word_columns(page->out, LM_FORM_MARKDOWN);
     fputs("\n\n", page->out);
     print_titles(page, titles, "llrrrlrrrrr");
     for (size_t i = 0; i < c->case_count; i++) {

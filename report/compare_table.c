@@ -156,9 +156,9 @@ static void print_warnings(struct table *table)
 static void print_policy(struct table *table)
 {
     fputc('\n', table->out);
-    lm_word_within_noise(table->out);
+    lm_word_within_noise(table->out, LM_FORM_TERMINAL);
     fputc('\n', table->out);
-    lm_word_columns(table->out);
+    lm_word_columns(table->out, LM_FORM_TERMINAL);
     fputc('\n', table->out);
     heading(table, LM_HEADING_POLICY);
     lm_grid_begin(&table->grid, "lll", NULL);

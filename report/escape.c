@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DIGITS_AND_LETTERS "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
 /* Decodes one character. Returns its length in bytes, 0 when text is not UTF-8 there (overlong
  * forms, surrogates and values above U+10FFFF are not). Reads no further than a NUL. */
 static size_t decode(const char *text, uint32_t *character)
@@ -58,7 +60,9 @@ static bool is_unprintable(uint32_t character)
     static const struct range ranges[] = {
         {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},   {0x200b, 0x200f},
         {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}};
-    return in_ranges(character, ranges, sizeof ranges / sizeof *ranges);
+    /* The last two of every plane are no characters, and no legal ones in XML. */
+    return (character & 0xfffe) == 0xfffe ||
+           in_ranges(character, ranges, sizeof ranges / sizeof *ranges);
 }
 
 static size_t columns_of(uint32_t character)
@@ -103,9 +107,63 @@ bool lm_text_is_utf8(const char *text, size_t bytes)
 }
 
 /* One visible form for what must not reach a reader's terminal or browser. */
-static void put_unprintable(FILE *out, uint32_t character)
+static void put_unprintable(FILE *out, enum lm_form form, uint32_t character)
 {
-    fprintf(out, character < 0x100 ? "\\x%02x" : "\\u{%x}", character);
+    if (form == LM_FORM_ASCIIDOC) {
+        fprintf(out, character < 0x100 ? "&#92;x%02x" : "&#92;u&#123;%x&#125;", character);
+    } else {
+        fprintf(out, character < 0x100 ? "\\x%02x" : "\\u{%x}", character);
+    }
+}
+
+static bool is_alphanumeric(char character)
+{
+    return character != '\0' && strchr(DIGITS_AND_LETTERS, character) != NULL;
+}
+
+/* Whether AsciiDoc takes the character for nothing but itself. Between letters or digits that holds
+ * for those that begin or end markup at the edge of a word, and for those that mean something only
+ * when doubled or before a slash. */
+static bool is_tame_asciidoc(const char *text, size_t at)
+{
+    return (unsigned char)text[at] >= 0x80 || is_alphanumeric(text[at]) ||
+           strchr(" ,/=)", text[at]) != NULL ||
+           (strchr("_-.:", text[at]) != NULL && at > 0 && is_alphanumeric(text[at - 1]) &&
+            is_alphanumeric(text[at + 1]));
+}
+
+/* What an ASCII character is written as in a form where it means something; NULL when it means
+ * nothing. */
+static const char *special(enum lm_form form, const char *text, size_t at, char reference[8])
+{
+    switch (form) {
+    case LM_FORM_MARKDOWN:
+        return text[at] == '|' ? "\\|" : NULL;
+    case LM_FORM_CSV:
+        return text[at] == '"' ? "\"\"" : NULL;
+    case LM_FORM_MARKUP:
+        switch (text[at]) {
+        case '&':
+            return "&amp;";
+        case '<':
+            return "&lt;";
+        case '>':
+            return "&gt;";
+        case '"':
+            return "&quot;";
+        case '\'':
+            return "&#39;";
+        default:
+            return NULL;
+        }
+    case LM_FORM_ASCIIDOC:
+        snprintf(reference, 8, "&#%d;", (signed char)text[at]);
+        return is_tame_asciidoc(text, at) ? NULL : reference;
+    case LM_FORM_PLAIN:
+    case LM_FORM_TERMINAL:
+        break;
+    }
+    return NULL;
 }
 
 /* Shared body of all forms but LM_FORM_PLAIN: printable characters by the form's rule. */
@@ -113,16 +171,16 @@ static void put_escaped(FILE *out, enum lm_form form, const char *text)
 {
     for (size_t at = 0; text[at] != '\0';) {
         uint32_t character = 0;
+        char reference[8];
+        const char *instead;
         size_t length = decode(text + at, &character);
         if (length == 0) {
-            put_unprintable(out, (unsigned char)text[at]);
+            put_unprintable(out, form, (unsigned char)text[at]);
             length = 1;
         } else if (is_unprintable(character)) {
-            put_unprintable(out, character);
-        } else if (form == LM_FORM_MARKDOWN && character == '|') {
-            fputs("\\|", out);
-        } else if (form == LM_FORM_CSV && character == '"') {
-            fputs("\"\"", out);
+            put_unprintable(out, form, character);
+        } else if ((instead = special(form, text, at, reference)) != NULL) {
+            fputs(instead, out);
         } else {
             fwrite(text + at, 1, length, out);
         }
@@ -165,6 +223,19 @@ static void put_code_span(FILE *out, const char *text)
     }
 }
 
+/* An empty pair of backquotes would stand there as it is. A space at an end, which keeps the pair
+ * from being taken for one, becomes a reference too. */
+static void put_monospaced(FILE *out, const char *text)
+{
+    size_t bytes = strlen(text);
+    if (bytes == 0) {
+        return;
+    }
+    fputs(text[0] == ' ' || text[bytes - 1] == ' ' ? "``" : "`", out);
+    put_escaped(out, LM_FORM_ASCIIDOC, text);
+    fputs(text[0] == ' ' || text[bytes - 1] == ' ' ? "``" : "`", out);
+}
+
 void lm_put_text(FILE *out, enum lm_form form, const char *text)
 {
     switch (form) {
@@ -180,6 +251,34 @@ void lm_put_text(FILE *out, enum lm_form form, const char *text)
     case LM_FORM_CSV:
         put_csv(out, text);
         break;
+    case LM_FORM_MARKUP:
+        put_escaped(out, form, text);
+        break;
+    case LM_FORM_ASCIIDOC:
+        put_monospaced(out, text);
+        break;
+    }
+}
+
+void lm_put_words(FILE *out, enum lm_form form, const char *words)
+{
+    /* In front of these GitHub's Markdown takes a backslash, and AsciiDoc a reference. Others mean
+     * something only at the beginning of a line, where no writer puts words of this kind. */
+    const char *specials = form == LM_FORM_MARKDOWN   ? "\\`*_<>[]~"
+                           : form == LM_FORM_ASCIIDOC ? "`*_#^~+{}<>[]'&"
+                                                      : "";
+    if (form == LM_FORM_MARKUP) {
+        put_escaped(out, form, words);
+        return;
+    }
+    for (const char *c = words; *c != '\0'; c++) {
+        if (*specials == '\0' || strchr(specials, *c) == NULL) {
+            fputc(*c, out);
+        } else if (form == LM_FORM_MARKDOWN) {
+            fprintf(out, "\\%c", *c);
+        } else {
+            fprintf(out, "&#%d;", *c);
+        }
     }
 }
 

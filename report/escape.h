@@ -16,15 +16,22 @@ enum lm_form {
     LM_FORM_TERMINAL, /* control and direction-changing characters shown as \xNN or \u{NNNN} */
     LM_FORM_MARKDOWN, /* a code span, fit for a table cell: GitHub takes no markup, HTML, mention or
                          issue number from it, which backslashes and entities do not achieve */
-    LM_FORM_CSV /* as TERMINAL, quoted as RFC 4180 says; a leading = + - @ gets a ' before it, so
-                   that no spreadsheet takes it for a formula */
+    LM_FORM_CSV, /* as TERMINAL, quoted as RFC 4180 says; a leading = + - @ gets a ' before it, so
+                    that no spreadsheet takes it for a formula */
+    LM_FORM_MARKUP,  /* HTML, SVG and XML: the same for content and for quoted attributes */
+    LM_FORM_ASCIIDOC /* monospaced, fit for a table cell: every character that could begin markup, a
+                        macro or an attribute is a numeric reference */
 };
 
 /* Writes text in a form. Errors are left in the stream's error flag. Bytes that are not UTF-8 are
  * shown as \xNN, except in LM_FORM_PLAIN. */
 void lm_put_text(FILE *out, enum lm_form form, const char *text);
 
-/* The same as a string that the caller frees; NULL when memory is short. */
+/* Writes this program's own words, as running text: what the form would take for markup is escaped.
+ * Text from outside goes through lm_put_text, in which it can be told from these. */
+void lm_put_words(FILE *out, enum lm_form form, const char *words);
+
+/* lm_put_text to a string that the caller frees; NULL when memory is short. */
 char *lm_escape_text(enum lm_form form, const char *text);
 
 /* Columns that UTF-8 text takes in a terminal: 0 for combining marks, 2 for wide East Asian

@@ -1,6 +1,7 @@
 #include "report/wording.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -73,6 +74,19 @@ const char *lm_settings_heading(const struct lm_comparison *comparison)
                : "The files differ in settings; verdicts are forced";
 }
 
+/* Own words into running text of a form; names go through lm_put_text. */
+static void put(FILE *out, enum lm_form form, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void put(FILE *out, enum lm_form form, const char *format, ...)
+{
+    char words[2 * LM_SENTENCE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    lm_put_words(out, form, words);
+}
+
 void lm_word_answer(FILE *out, enum lm_form form, const struct lm_tally *tally,
                     const char *baseline)
 {
@@ -81,18 +95,18 @@ void lm_word_answer(FILE *out, enum lm_form form, const struct lm_tally *tally,
     static const enum lm_verdict when_any[] = {LM_VERDICT_UNSTABLE, LM_VERDICT_NONE,
                                                LM_VERDICT_SKIPPED, LM_VERDICT_FAILED};
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
-        fprintf(out, "%s%zu %s", i == 0 ? "" : " · ", tally->verdicts[always[i]],
-                lm_verdict_word(always[i]));
+        put(out, form, "%s%zu %s", i == 0 ? "" : " · ", tally->verdicts[always[i]],
+            lm_verdict_word(always[i]));
     }
     for (size_t i = 0; i < sizeof when_any / sizeof *when_any; i++) {
         if (tally->verdicts[when_any[i]] > 0) {
-            fprintf(out, " · %zu %s", tally->verdicts[when_any[i]], lm_verdict_word(when_any[i]));
+            put(out, form, " · %zu %s", tally->verdicts[when_any[i]], lm_verdict_word(when_any[i]));
         }
     }
     char median[LM_NUMBER_BYTES];
     lm_format_difference(median, tally->median_difference);
-    fprintf(out, " of %zu — median %s vs ", tally->case_count,
-            isnan(tally->median_difference) ? "unknown" : median);
+    put(out, form, " of %zu — median %s vs ", tally->case_count,
+        isnan(tally->median_difference) ? "unknown" : median);
     lm_put_text(out, form, baseline);
 }
 
@@ -116,38 +130,37 @@ void lm_word_noise_floor(FILE *out, enum lm_form form, const struct lm_compariso
                          const struct lm_noise_floor *floor)
 {
     if (floor->case_count == 0) {
-        fputs("measured noise floor (the baseline against itself): unknown, no case has samples of "
-              "both copies",
-              out);
+        put(out, form,
+            "measured noise floor (the baseline against itself): unknown, no case has samples of "
+            "both copies");
         return;
     }
     char median[LM_NUMBER_BYTES], largest[LM_NUMBER_BYTES];
     lm_format_percent(median, floor->median);
     lm_format_percent(largest, floor->largest);
-    fprintf(out,
-            "measured noise floor (the baseline against itself, %zu cases): median |difference| "
-            "%s, largest %s (",
-            floor->case_count, median, largest);
+    put(out, form,
+        "measured noise floor (the baseline against itself, %zu cases): median |difference| "
+        "%s, largest %s (",
+        floor->case_count, median, largest);
     lm_put_text(out, form, comparison->cases[floor->largest_case].name);
-    fprintf(out, "), %zu beyond the noise band", floor->outside);
+    put(out, form, "), %zu beyond the noise band", floor->outside);
 }
 
-void lm_word_within_noise(FILE *out)
+void lm_word_within_noise(FILE *out, enum lm_form form)
 {
-    fprintf(out,
-            "Within noise: |difference| is at most %g·√(CV² + CV²) of the two sides. "
-            "Positive differences and ratios above 1 are better, whatever the unit.",
-            lm_policy.noise_factor);
+    put(out, form,
+        "Within noise: |difference| is at most %g·√(CV² + CV²) of the two sides. "
+        "Positive differences and ratios above 1 are better, whatever the unit.",
+        lm_policy.noise_factor);
 }
 
-void lm_word_columns(FILE *out)
+void lm_word_columns(FILE *out, enum lm_form form)
 {
-    fputs(
+    put(out, form,
         "p50, p99, CPU/op and calls/op are medians over the iterations. An operation is what the "
         "case counts, a received chunk where the unit is bytes; CPU is that of the whole process, "
         "both ends; calls are the backend's system calls (those that libc makes for contended "
-        "locks are not seen).",
-        out);
+        "locks are not seen).");
 }
 
 void lm_word_unstable(char text[LM_SENTENCE_BYTES], const struct lm_measurement *side,
@@ -170,15 +183,15 @@ void lm_word_place(FILE *out, enum lm_form form, const struct lm_comparison *com
                    const struct lm_remark *remark)
 {
     if (remark->cases > 1) {
-        fprintf(out, "%zu cases, first ", remark->cases);
+        put(out, form, "%zu cases, first ", remark->cases);
     }
     lm_put_text(out, form, comparison->cases[remark->case_index].name);
     if (remark->kind == LM_REMARK_FAILED) {
-        fprintf(out, ", iteration %u", remark->iteration + 1);
+        put(out, form, ", iteration %u", remark->iteration + 1);
         if (comparison->iterations > 0) {
-            fprintf(out, " of %u", comparison->iterations);
+            put(out, form, " of %u", comparison->iterations);
         }
     } else if (remark->kind == LM_REMARK_WARNING && remark->samples > 1) {
-        fprintf(out, ", %zu samples", remark->samples);
+        put(out, form, ", %zu samples", remark->samples);
     }
 }

@@ -56,10 +56,10 @@ void lm_word_noise_floor(FILE *out, enum lm_form form, const struct lm_compariso
                          const struct lm_noise_floor *floor);
 
 /* What "within noise" means and which way differences point. */
-void lm_word_within_noise(FILE *out);
+void lm_word_within_noise(FILE *out, enum lm_form form);
 
 /* What the columns of a case table are. */
-void lm_word_columns(FILE *out);
+void lm_word_columns(FILE *out, enum lm_form form);
 
 /* Why a measurement is unstable. */
 void lm_word_unstable(char text[LM_SENTENCE_BYTES], const struct lm_measurement *side,
