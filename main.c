@@ -29,6 +29,7 @@ static const struct command commands[] = {
     {"list", lm_list_command, "what can run here: backends and cases"},
     {"run", run, "runs cases on backends, each sample in a fresh process, and compares"},
     {"compare", lm_compare_command, "who is faster, slower or within noise, from a results file"},
+    {"report", lm_report_command, "pages for each operating system, from results files"},
     {"bench", lm_bench_command, "cases in this process, under Google Benchmark's own flags"},
     {"check", lm_check_command,
      "is a backend right? Every rule of the contract, in fresh processes"},

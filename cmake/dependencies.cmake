@@ -17,6 +17,9 @@ lm_require(benchmark_FOUND "Google Benchmark 1.7.1 or newer" libbenchmark-dev go
 pkg_check_modules(JANSSON QUIET IMPORTED_TARGET jansson>=2.12)
 lm_require(JANSSON_FOUND "Jansson 2.12 or newer" libjansson-dev jansson jansson)
 
+find_package(ZLIB QUIET)
+lm_require(ZLIB_FOUND "zlib" zlib1g-dev "part of macOS" "part of FreeBSD")
+
 set(LM_HAVE_LIBURING FALSE)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND LOOPMARK_WITH_LIBURING)
     pkg_check_modules(LIBURING QUIET IMPORTED_TARGET liburing>=2.3)

@@ -104,10 +104,11 @@ struct lm_results {
     bool ended;           /* an `end` record is there */
 };
 
-/* Reads a results file. On success *results is owned by the caller (lm_results_free). On failure
- * returns a negative errno and one line in `error` that names file, line, cause and next step. A
- * torn last line is no failure; a broken line before the last one, a wrong type, a number out of
- * range, a newer schema or an index outside the run's lists is (-EBADMSG, -ENOTSUP). */
+/* Reads a results file, as it is or compressed by gzip. On success *results is owned by the caller
+ * (lm_results_free). On failure returns a negative errno and one line in `error` that names file,
+ * line, cause and next step. A torn last line is no failure; a broken line before the last one, a
+ * wrong type, a number out of range, a newer schema or an index outside the run's lists is
+ * (-EBADMSG, -ENOTSUP). */
 int lm_results_read(const char *path, struct lm_results *results, char *error, size_t error_bytes);
 void lm_results_free(struct lm_results *results);
 

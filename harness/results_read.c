@@ -10,11 +10,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <zlib.h>
+
 #include "harness/results_json.h"
 #include "harness/text.h"
 
 /* What a file that is none of ours needs. */
 #define FOREIGN "not a loopmark results file: name one that `loopmark run` wrote"
+
+#define CHUNK_BYTES (1u << 16)
+
+/* Longest unpacked form of a compressed file: a few bytes could stand for any number. */
+#define UNPACKED_BYTES (UINT64_C(2) << 30)
 
 /* How every results file begins. */
 static const char file_start[] = "{\"record\":\"run\",";
@@ -45,6 +52,12 @@ static int fail(struct reader *reader, int result, const char *format, ...)
         lm_text_clean(reader->error, reader->error_bytes, text, length);
     }
     return result;
+}
+
+static int fail_read(struct reader *reader, int result)
+{
+    return fail(reader, result, "%s: can not be read: %s; name a file that `loopmark run` wrote",
+                reader->path, strerror(-result));
 }
 
 /* What a damaged line needs: samples of the other lines need not be lost. */
@@ -330,18 +343,16 @@ int lm_results_read_memory(const char *path, const void *text, size_t bytes,
 
 static int feed_from(struct reader *reader, int fd)
 {
-    char *chunk = malloc(1u << 16);
+    char *chunk = malloc(CHUNK_BYTES);
     int result = chunk ? 0 : fail_memory(reader);
     while (result == 0) {
-        ssize_t bytes = read(fd, chunk, 1u << 16);
+        ssize_t bytes = read(fd, chunk, CHUNK_BYTES);
         if (bytes > 0) {
             result = feed(reader, chunk, (size_t)bytes);
         } else if (bytes == 0) {
             break;
         } else if (errno != EINTR) {
-            result = -errno;
-            fail(reader, result, "%s: can not be read: %s; name a file that `loopmark run` wrote",
-                 reader->path, strerror(-result));
+            result = fail_read(reader, -errno);
         }
     }
     free(chunk);
@@ -359,6 +370,38 @@ int lm_results_read_fd(int fd, const char *path, struct lm_results *results, cha
     return end(&reader, result == 0 ? finish(&reader) : result);
 }
 
+/* zlib passes on what is not compressed as it is. */
+static int feed_unpacked(struct reader *reader, gzFile in)
+{
+    char *chunk = malloc(CHUNK_BYTES);
+    int result = chunk ? 0 : fail_memory(reader);
+    uint64_t total = 0;
+    int bytes = 1;
+    while (result == 0 && bytes > 0) {
+        errno = 0;
+        bytes = gzread(in, chunk, CHUNK_BYTES);
+        total += bytes > 0 ? (uint64_t)bytes : 0;
+        if (bytes < 0 && errno != 0) {
+            result = fail_read(reader, -errno);
+        } else if (total > UNPACKED_BYTES && !gzdirect(in)) {
+            result = fail(reader, -EFBIG, "%s: more than %d GiB when unpacked; unpack it yourself",
+                          reader->path, (int)(UNPACKED_BYTES >> 30));
+        } else if (bytes > 0) {
+            result = feed(reader, chunk, (size_t)bytes);
+        }
+    }
+    free(chunk);
+    if (result == 0 && gzclose_r(in) == Z_OK) {
+        return 0;
+    }
+    if (result != 0) {
+        gzclose_r(in);
+        return result;
+    }
+    return fail(reader, -EBADMSG, "%s: its compressed data is cut off or damaged; fetch it again",
+                reader->path);
+}
+
 int lm_results_read(const char *path, struct lm_results *results, char *error, size_t error_bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -369,9 +412,16 @@ int lm_results_read(const char *path, struct lm_results *results, char *error, s
         return fail(&reader, result, "%s: %s; name a file that `loopmark run` wrote", path,
                     strerror(-result));
     }
-    int result = lm_results_read_fd(fd, path, results, error, error_bytes);
-    close(fd);
-    return result;
+    struct reader reader;
+    int result = begin(&reader, path, results, error, error_bytes);
+    gzFile in = result == 0 ? gzdopen(fd, "r") : NULL;
+    if (in) {
+        result = feed_unpacked(&reader, in); /* and closes it */
+    } else {
+        close(fd);
+        result = result == 0 ? fail_memory(&reader) : result;
+    }
+    return end(&reader, result == 0 ? finish(&reader) : result);
 }
 
 void lm_results_free(struct lm_results *results)

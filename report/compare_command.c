@@ -8,17 +8,14 @@
 #include "backends/nearest.h"
 #include "harness/arguments.h"
 #include "harness/commands.h"
+#include "report/command.h"
 #include "report/compare_render.h"
 #include "report/comparison.h"
-#include "report/escape.h"
 #include "report/gates.h"
 #include "report/import_csv.h"
 #include "report/report.h"
 
 #define COMMAND "compare"
-
-/* A list of names in a message may be long. */
-#define ERROR_BYTES 2048
 
 enum format {
     FORMAT_TABLE,
@@ -68,12 +65,9 @@ static void print_help(void)
         "could not be written; 3 samples failed and no gate was asked for.");
 }
 
-/* Names in messages may come from a file, so no control character reaches the terminal. */
 static void complain(const char *message)
 {
-    fputs("loopmark " COMMAND ": ", stderr);
-    lm_put_text(stderr, LM_FORM_TERMINAL, message);
-    fputc('\n', stderr);
+    lm_complain(COMMAND, message);
 }
 
 static bool parse_format(const char *text, enum format *format)
@@ -86,7 +80,7 @@ static bool parse_format(const char *text, enum format *format)
         }
         lm_nearest_offer(&nearest, format_names[i]);
     }
-    char message[ERROR_BYTES];
+    char message[LM_MESSAGE_BYTES];
     snprintf(message, sizeof message, "--format is table, markdown, csv or json, not '%s'%s%s%s",
              text, nearest.best != NULL ? "; did you mean " : "",
              nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "?" : "");
@@ -96,7 +90,7 @@ static bool parse_format(const char *text, enum format *format)
 
 static bool parse_option(struct request *request, int option)
 {
-    char error[ERROR_BYTES];
+    char error[LM_MESSAGE_BYTES];
     switch (option) {
     case 'b':
         request->options.baseline = optarg;
@@ -160,12 +154,7 @@ static bool parse_request(struct request *request, int argc, char **argv)
         {NULL, 0, NULL, 0},
     };
     int option;
-    /* 0, not 1, makes glibc forget an earlier command line; elsewhere 1 is the beginning. */
-#ifdef __GLIBC__
-    optind = 0;
-#else
-    optind = 1;
-#endif
+    lm_restart_options();
     while ((option = lm_next_option(argc, argv, options, COMMAND)) != -1) {
         if (!parse_option(request, option)) {
             return false;
@@ -218,7 +207,7 @@ static int compare_results(const struct request *request, struct lm_comparison *
 
 static int build(const struct request *request, struct lm_comparison **comparison)
 {
-    char error[ERROR_BYTES] = "";
+    char error[LM_MESSAGE_BYTES] = "";
     bool is_table = false;
     for (size_t i = 0; i < request->path_count; i++) {
         is_table = is_table || lm_import_csv_recognise(request->paths[i]);
@@ -282,7 +271,7 @@ static int write_out(const struct lm_comparison *comparison, enum format format,
  * signal: the exit code of a gate must not get lost without a word. */
 static bool print_comparison(const struct request *request, const struct lm_comparison *comparison)
 {
-    char message[ERROR_BYTES];
+    char message[LM_MESSAGE_BYTES];
     signal(SIGPIPE, SIG_IGN);
     int status = write_out(comparison, request->format, stdout);
     if (status != 0) {
@@ -326,7 +315,7 @@ int lm_compare_print_results(const struct lm_results *results, FILE *out)
 {
     const struct lm_compare_options options = {.baseline = NULL};
     struct lm_comparison *comparison = NULL;
-    char error[ERROR_BYTES] = "";
+    char error[LM_MESSAGE_BYTES] = "";
     int status = lm_comparison_from_results(results, &options, &comparison, error, sizeof error);
     if (status != 0) {
         complain(error);

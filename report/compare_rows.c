@@ -77,10 +77,9 @@ static void fill_row(const struct lm_comparison *comparison, size_t case_index,
     snprintf(row->cells[LM_COLUMN_VERDICT], LM_CELL_BYTES, "baseline");
 }
 
-static void fill_cell(struct lm_case_row *row, const struct lm_cell *cell, const char *baseline)
+void lm_case_cells(struct lm_case_row *row, const struct lm_cell *cell)
 {
     row->cell = cell;
-    row->baseline = baseline;
     lm_format_difference(row->cells[LM_COLUMN_DIFFERENCE], cell->difference);
     snprintf(row->cells[LM_COLUMN_VERDICT], LM_CELL_BYTES, "%s", lm_verdict_word(cell->verdict));
     char estimate[LM_NUMBER_BYTES], low[LM_NUMBER_BYTES], high[LM_NUMBER_BYTES];
@@ -107,8 +106,8 @@ void lm_case_rows(const struct lm_comparison *comparison, size_t case_index,
             fill_row(comparison, case_index, matchup->baseline, rows++);
         }
         fill_row(comparison, case_index, matchup->candidate, rows);
-        fill_cell(rows++, &matchup->cells[case_index],
-                  comparison->implementations[matchup->baseline].name);
+        rows->baseline = comparison->implementations[matchup->baseline].name;
+        lm_case_cells(rows++, &matchup->cells[case_index]);
     }
 }
 
@@ -127,7 +126,7 @@ static void fill_other(char text[LM_CELL_BYTES], const struct lm_tally *tally)
     }
 }
 
-static void fill_tally(struct lm_tally_row *row, const struct lm_tally *tally)
+void lm_tally_cells(struct lm_tally_row *row, const struct lm_tally *tally)
 {
     row->tally = tally;
     snprintf(row->cells[LM_TALLY_CASES], LM_CELL_BYTES, "%zu", tally->case_count);
@@ -147,14 +146,16 @@ static void each_candidate(const struct lm_comparison *comparison, struct lm_tal
 {
     row->is_family = family != SIZE_MAX;
     row->first = true;
+    row->family = family;
     row->group = row->is_family ? comparison->families[family].name : "all";
     for (size_t i = 0; i < comparison->matchup_count; i++) {
         const struct lm_matchup *matchup = &comparison->matchups[i];
         if (!matchup->aa) {
+            row->matchup = i;
             row->candidate = comparison->implementations[matchup->candidate].name;
             row->baseline = comparison->implementations[matchup->baseline].name;
-            fill_tally(row, row->is_family ? &matchup->families[family]
-                                           : &matchup->sections[row->section]);
+            lm_tally_cells(row, row->is_family ? &matchup->families[family]
+                                               : &matchup->sections[row->section]);
             each(context, row);
             row->first = false;
         }

@@ -42,6 +42,11 @@ size_t lm_case_row_count(const struct lm_comparison *comparison);
 void lm_case_rows(const struct lm_comparison *comparison, size_t case_index,
                   struct lm_case_row *rows);
 
+/* Fills a row's cells that hold a candidate against its baseline: difference, verdict, paired
+ * ratio.
+ */
+void lm_case_cells(struct lm_case_row *row, const struct lm_cell *cell);
+
 /* Columns of a summary row after family and candidate. */
 enum lm_tally_column {
     LM_TALLY_CASES,
@@ -58,12 +63,17 @@ const char *lm_tally_column_title(enum lm_tally_column column);
 struct lm_tally_row {
     const char *group; /* a family's name, or "all" */
     bool is_family;
-    bool first; /* of its group */
+    bool first;     /* of its group */
+    size_t family;  /* into the comparison's families; SIZE_MAX when it is not one */
+    size_t matchup; /* into the comparison's matchups */
     enum lm_section section;
     const char *candidate, *baseline;
     const struct lm_tally *tally;
     char cells[LM_TALLY_COLUMNS][LM_CELL_BYTES];
 };
+
+/* Fills a row's tally and cells. */
+void lm_tally_cells(struct lm_tally_row *row, const struct lm_tally *tally);
 
 /* Calls `each` for every family and candidate in page order, and after a section of several
  * families for "all" of it. A/A pairs have no rows. */

@@ -9,7 +9,7 @@
 #include "report/policy.h"
 #include "report/wording.h"
 
-static bool is_unstable(const struct lm_measurement *side)
+bool lm_is_unstable(const struct lm_measurement *side)
 {
     return side->clusters.found || side->metric.cv > lm_policy.cv_limit;
 }
@@ -53,10 +53,10 @@ static void judge_usable(const struct lm_comparison *comparison,
         cell->reason = reason_of(candidate, baseline, candidate->skipped > 0);
         return;
     }
-    if (is_unstable(candidate) || is_unstable(baseline)) {
+    if (lm_is_unstable(candidate) || lm_is_unstable(baseline)) {
         cell->verdict = LM_VERDICT_UNSTABLE;
         cell->reason =
-            is_unstable(candidate) ? LM_REASON_CANDIDATE_UNSTABLE : LM_REASON_BASELINE_UNSTABLE;
+            lm_is_unstable(candidate) ? LM_REASON_CANDIDATE_UNSTABLE : LM_REASON_BASELINE_UNSTABLE;
         return;
     }
     cell->verdict = LM_VERDICT_NONE;
@@ -204,7 +204,7 @@ static int remark_unstable(struct lm_comparison *comparison)
         for (size_t j = 0; j < comparison->case_count; j++) {
             const struct lm_measurement *side = &comparison->implementations[i].cases[j];
             char text[LM_SENTENCE_BYTES];
-            if (!is_unstable(side)) {
+            if (!lm_is_unstable(side)) {
                 continue;
             }
             lm_word_unstable(text, side, comparison->cases[j].unit);

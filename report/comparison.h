@@ -60,6 +60,7 @@ struct lm_implementation {
     const char *title;    /* "" when unknown */
     const char *settings; /* "" when unknown */
     bool aa;              /* the baseline's second copy */
+    bool floor;           /* never sleeps: no choice for a program, so never named the best */
     struct lm_measurement *cases; /* case_count of them */
 };
 
@@ -181,6 +182,9 @@ int lm_comparison_from_import(const struct lm_import *import,
                               const struct lm_compare_options *options,
                               struct lm_comparison **comparison, char *error, size_t error_bytes);
 void lm_comparison_free(struct lm_comparison *comparison);
+
+/* Two clusters of samples, or a CV above the limit. */
+bool lm_is_unstable(const struct lm_measurement *measurement);
 
 /* What an A/A matchup says about the machine. */
 struct lm_noise_floor {

@@ -221,6 +221,7 @@ int lm_build_implementation(struct lm_comparison *comparison, struct lm_groups *
     to->title = lm_build_text(comparison, "%s", from->title);
     to->settings = lm_build_text(comparison, "%s", from->settings);
     to->aa = from->aa;
+    to->floor = from->floor;
     to->cases = lm_build_alloc(comparison, comparison->case_count, sizeof *to->cases);
     if (to->name == NULL || to->title == NULL || to->settings == NULL || to->cases == NULL) {
         return -ENOMEM;

@@ -127,7 +127,7 @@ static bool is_alphanumeric(char character)
 static bool is_tame_asciidoc(const char *text, size_t at)
 {
     return (unsigned char)text[at] >= 0x80 || is_alphanumeric(text[at]) ||
-           strchr(" ,/=)", text[at]) != NULL ||
+           strchr(" ,/)", text[at]) != NULL ||
            (strchr("_-.:", text[at]) != NULL && at > 0 && is_alphanumeric(text[at - 1]) &&
             is_alphanumeric(text[at + 1]));
 }

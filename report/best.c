@@ -1,0 +1,92 @@
+#include "report/best.h"
+
+#include <math.h>
+
+#include "report/policy.h"
+
+/* Has it a figure of this case that another can be held against? */
+static bool has_figure(const struct lm_measurement *measurement)
+{
+    return measurement->failed == 0 && measurement->skipped == 0 &&
+           isfinite(measurement->metric.median) && measurement->metric.median > 0.0;
+}
+
+static bool is_choice(const struct lm_implementation *implementation)
+{
+    return !implementation->aa && !implementation->floor;
+}
+
+/* Whether `a` is better than `b` beyond the noise of both. */
+static bool is_ahead(const struct lm_measurement *a, const struct lm_measurement *b,
+                     bool higher_is_better)
+{
+    double difference = lm_difference(a->metric.median, b->metric.median, higher_is_better);
+    double noise = lm_noise(a->metric.cv, b->metric.cv, lm_policy.noise_factor);
+    return isfinite(noise) && difference > 0.0 && !lm_within_noise(difference, noise);
+}
+
+static bool is_ahead_of_all(const struct lm_comparison *comparison, size_t implementation,
+                            size_t case_index)
+{
+    const struct lm_measurement *own =
+        &comparison->implementations[implementation].cases[case_index];
+    size_t others = 0;
+    for (size_t i = 0; i < comparison->implementation_count; i++) {
+        const struct lm_implementation *other = &comparison->implementations[i];
+        if (i == implementation || !is_choice(other) || !has_figure(&other->cases[case_index])) {
+            continue;
+        }
+        others++;
+        if (!is_ahead(own, &other->cases[case_index],
+                      comparison->cases[case_index].higher_is_better)) {
+            return false;
+        }
+    }
+    return others > 0;
+}
+
+size_t lm_best_of_case(const struct lm_comparison *comparison, size_t case_index)
+{
+    for (size_t i = 0; i < comparison->implementation_count; i++) {
+        const struct lm_implementation *implementation = &comparison->implementations[i];
+        const struct lm_measurement *own = &implementation->cases[case_index];
+        if (is_choice(implementation) && has_figure(own) && !lm_is_unstable(own) &&
+            is_ahead_of_all(comparison, i, case_index)) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+const struct lm_matchup *lm_matchup_of(const struct lm_comparison *comparison, size_t candidate)
+{
+    for (size_t i = 0; i < comparison->matchup_count; i++) {
+        if (comparison->matchups[i].candidate == candidate) {
+            return &comparison->matchups[i];
+        }
+    }
+    return NULL;
+}
+
+struct lm_leaders lm_leaders_of_family(const struct lm_comparison *comparison, size_t family)
+{
+    struct lm_leaders leaders = {SIZE_MAX, SIZE_MAX};
+    double first = NAN, second = NAN;
+    for (size_t i = 0; i < comparison->implementation_count; i++) {
+        const struct lm_matchup *matchup = lm_matchup_of(comparison, i);
+        double median = matchup != NULL ? matchup->families[family].median_difference : 0.0;
+        if (!is_choice(&comparison->implementations[i]) || isnan(median)) {
+            continue;
+        }
+        if (leaders.first == SIZE_MAX || median > first) {
+            leaders.second = leaders.first;
+            second = first;
+            leaders.first = i;
+            first = median;
+        } else if (leaders.second == SIZE_MAX || median > second) {
+            leaders.second = i;
+            second = median;
+        }
+    }
+    return leaders;
+}

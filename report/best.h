@@ -1,0 +1,27 @@
+/* best.h - which implementation leads, in one case and over a family.
+ *
+ * A leader is named only where the figures carry it: beyond the noise of every other one. Not for
+ * verdicts against the baseline: comparison.h.
+ */
+#ifndef LM_BEST_H
+#define LM_BEST_H
+
+#include "report/comparison.h"
+
+/* The implementation with the best median of a case, if the difference to each other one is outside
+ * their noise; SIZE_MAX when none is. Never one that failed, was skipped, is unstable, is a floor
+ * or the baseline's second copy; an unstable one can still keep another from being named. */
+size_t lm_best_of_case(const struct lm_comparison *comparison, size_t case_index);
+
+/* The two implementations with the highest median differences from the baseline over a family, the
+ * baseline itself (0) among them; floors and second copies are passed over. SIZE_MAX for one that
+ * there is not. */
+struct lm_leaders {
+    size_t first, second;
+};
+struct lm_leaders lm_leaders_of_family(const struct lm_comparison *comparison, size_t family);
+
+/* The matchup of a candidate; NULL for the baseline. */
+const struct lm_matchup *lm_matchup_of(const struct lm_comparison *comparison, size_t candidate);
+
+#endif

@@ -1,0 +1,23 @@
+#include "report/command.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+#include "report/escape.h"
+
+void lm_complain(const char *command, const char *message)
+{
+    fprintf(stderr, "loopmark %s: ", command);
+    lm_put_text(stderr, LM_FORM_TERMINAL, message);
+    fputc('\n', stderr);
+}
+
+void lm_restart_options(void)
+{
+    /* 0, not 1, makes glibc forget an earlier command line; elsewhere 1 is the beginning. */
+#ifdef __GLIBC__
+    optind = 0;
+#else
+    optind = 1;
+#endif
+}

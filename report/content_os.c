@@ -1,0 +1,600 @@
+/* The page of one operating system. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/catalogue.h"
+#include "report/best.h"
+#include "report/compare_rows.h"
+#include "report/content.h"
+#include "report/numbers.h"
+#include "report/wording.h"
+
+static const char *baseline_of(const struct lm_writer *w)
+{
+    const struct lm_comparison *c = w->page->own;
+    return c->implementations[c->baseline].name;
+}
+
+static void open(struct lm_writer *w, enum lm_block block)
+{
+    w->kind->open(w, block);
+}
+
+static void close(struct lm_writer *w, enum lm_block block)
+{
+    w->kind->close(w, block);
+}
+
+/* Where the page comes from: date, commit, file; and that nobody wrote it. */
+static void source(struct lm_writer *w)
+{
+    const struct lm_page *page = w->page;
+    open(w, LM_PARAGRAPH);
+    if (page->date[0] != '\0') {
+        lm_say(w, "Measured at ");
+        lm_name(w, page->date);
+        if (page->version[0] != '\0') {
+            lm_say(w, " with loopmark ");
+            lm_name(w, page->version);
+        }
+        if (page->commit[0] != '\0') {
+            lm_say(w, ", commit ");
+            lm_name(w, page->commit);
+        }
+        lm_say(w, ". ");
+    }
+    lm_say(w, "Generated from ");
+    lm_name(w, page->file);
+    lm_say(w, "; fully generated, do not edit by hand.");
+    close(w, LM_PARAGRAPH);
+    if (page->label[0] != '\0') {
+        open(w, LM_LEAD);
+        lm_say(w, "Label of this run: ");
+        lm_name(w, page->label);
+        close(w, LM_LEAD);
+    }
+}
+
+void lm_content_answer(struct lm_writer *w, const struct lm_comparison *c,
+                       const struct lm_matchup *matchup, enum lm_section section)
+{
+    lm_name(w, c->implementations[matchup->candidate].name);
+    lm_say(w, ": ");
+    lm_word_answer(w->out, w->kind->escape, &matchup->sections[section],
+                   c->implementations[matchup->baseline].name);
+}
+
+static bool has_section(const struct lm_comparison *c, enum lm_section section)
+{
+    for (size_t i = 0; i < c->family_count; i++) {
+        if (c->families[i].section == section) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void answers(struct lm_writer *w)
+{
+    const struct lm_comparison *c = w->page->own;
+    if (w->page->chart_count == 0) {
+        lm_paragraph(w, "Nothing was compared: the source has the baseline only.");
+        return;
+    }
+    for (int section = 0; section < LM_SECTION_COUNT; section++) {
+        if (!has_section(c, (enum lm_section)section)) {
+            continue;
+        }
+        if (section != LM_SECTION_MAIN) {
+            lm_paragraph(w, "Apart from these, %s:", lm_section_word((enum lm_section)section));
+        }
+        open(w, LM_ANSWERS);
+        for (size_t i = 0; i < c->matchup_count; i++) {
+            if (!c->matchups[i].aa) {
+                open(w, LM_ITEM);
+                lm_content_answer(w, c, &c->matchups[i], (enum lm_section)section);
+                close(w, LM_ITEM);
+            }
+        }
+        close(w, LM_ANSWERS);
+    }
+    if (c->failed_samples > 0) {
+        open(w, LM_LEAD);
+        lm_say(w, "%zu sample%s failed; ", c->failed_samples, c->failed_samples == 1 ? "" : "s");
+        lm_link(w, NULL, "failures", "each is listed with its reason");
+        lm_say(w, ", and their cases are in no figure above.");
+        close(w, LM_LEAD);
+    }
+}
+
+static void noise(struct lm_writer *w)
+{
+    const struct lm_comparison *c = w->page->own;
+    open(w, LM_PARAGRAPH);
+    lm_word_within_noise(w->out, w->kind->escape);
+    lm_say(w, " ");
+    lm_link(w, "methodology", "verdicts", "Methodology has every rule and formula");
+    lm_say(w, ".");
+    close(w, LM_PARAGRAPH);
+    for (size_t i = 0; i < c->matchup_count; i++) {
+        struct lm_noise_floor noise_floor;
+        if (!c->matchups[i].aa) {
+            continue;
+        }
+        if (lm_noise_floor(c, &c->matchups[i], &noise_floor) != 0) {
+            w->status = -ENOMEM;
+            return;
+        }
+        open(w, LM_PARAGRAPH);
+        lm_say(w, "How far this machine can be trusted: ");
+        lm_word_noise_floor(w->out, w->kind->escape, c, &noise_floor);
+        lm_say(w, ".");
+        close(w, LM_PARAGRAPH);
+    }
+}
+
+/* "9 faster · 3 within noise · 0 slower of 12" */
+static void counts_cell(struct lm_writer *w, const struct lm_tally *tally)
+{
+    size_t judged = tally->verdicts[LM_VERDICT_FASTER] + tally->verdicts[LM_VERDICT_WITHIN_NOISE] +
+                    tally->verdicts[LM_VERDICT_SLOWER];
+    w->kind->cell(w);
+    lm_say(w, "%zu faster · %zu within noise · %zu slower", tally->verdicts[LM_VERDICT_FASTER],
+           tally->verdicts[LM_VERDICT_WITHIN_NOISE], tally->verdicts[LM_VERDICT_SLOWER]);
+    if (judged < tally->case_count) {
+        lm_say(w, " · %zu without", tally->case_count - judged);
+    }
+    w->kind->end_cell(w);
+}
+
+static void difference_cell(struct lm_writer *w, double difference)
+{
+    char text[LM_NUMBER_BYTES];
+    lm_format_difference(text, difference);
+    lm_cell(w, "%s", text);
+}
+
+/* Against the baseline; the baseline itself differs from it by nothing. */
+static void leader_cells(struct lm_writer *w, size_t family, size_t leader)
+{
+    const struct lm_comparison *c = w->page->own;
+    const struct lm_matchup *matchup = lm_matchup_of(c, leader);
+    lm_name_cell(w, c->implementations[leader].name);
+    if (matchup == NULL) {
+        lm_cell(w, "baseline");
+    } else {
+        difference_cell(w, matchup->families[family].median_difference);
+    }
+}
+
+static void lead_cells(struct lm_writer *w, size_t family, const struct lm_leaders *leaders)
+{
+    const struct lm_page *page = w->page;
+    const struct lm_comparison *next =
+        leaders->second != SIZE_MAX ? page->against[leaders->second] : NULL;
+    size_t first = next != NULL ? lm_page_find(page, next, leaders->first) : SIZE_MAX;
+    const struct lm_matchup *lead = first != SIZE_MAX ? lm_matchup_of(next, first) : NULL;
+    if (lead == NULL) {
+        lm_cell(w, "-");
+        lm_cell(w, "-");
+        lm_cell(w, "-");
+        return;
+    }
+    lm_name_cell(w, page->own->implementations[leaders->second].name);
+    difference_cell(w, lead->families[family].median_difference);
+    counts_cell(w, &lead->families[family]);
+}
+
+static bool has_floor(const struct lm_comparison *c)
+{
+    for (size_t i = 0; i < c->implementation_count; i++) {
+        if (c->implementations[i].floor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who leads each family, by how much, and whether the lead over the next one is more than noise. */
+static void leaders(struct lm_writer *w)
+{
+    static const struct lm_column columns[] = {{"family", false},
+                                               {"leads", false},
+                                               {"median vs baseline", true},
+                                               {"next", false},
+                                               {"median lead over the next", true},
+                                               {"its cases against the next", false}};
+    const struct lm_comparison *c = w->page->own;
+    const struct lm_table table = {.caption = "Who leads each family",
+                                   .columns = columns,
+                                   .column_count = sizeof columns / sizeof *columns};
+    if (c->implementation_count < 2) {
+        return;
+    }
+    w->kind->heading(w, 2, "leaders", "Who leads, and how surely", NULL);
+    open(w, LM_PARAGRAPH);
+    lm_say(w, "The two highest median differences from ");
+    lm_name(w, baseline_of(w));
+    lm_say(w, " in each family. A lead is sure in the cases counted as faster than the next; where "
+              "most are within noise, the two are equally good here.");
+    if (has_floor(c)) {
+        lm_say(w, " Implementations that never sleep (");
+        const char *comma = "";
+        for (size_t i = 0; i < c->implementation_count; i++) {
+            if (c->implementations[i].floor) {
+                lm_say(w, "%s", comma);
+                lm_name(w, c->implementations[i].name);
+                comma = ", ";
+            }
+        }
+        lm_say(w, ") show what the bare system calls cost; they are no choice for a program and "
+                  "left out here.");
+    }
+    close(w, LM_PARAGRAPH);
+    w->kind->table(w, &table);
+    for (size_t family = 0; family < c->family_count; family++) {
+        struct lm_leaders found = lm_leaders_of_family(c, family);
+        if (found.first == SIZE_MAX) {
+            continue;
+        }
+        const struct lm_link link = {.fragment = w->page->family_ids[family]};
+        w->kind->row(w, NULL);
+        w->kind->cell(w);
+        w->kind->link(w, &link);
+        lm_name(w, c->families[family].name);
+        w->kind->unlink(w);
+        w->kind->end_cell(w);
+        leader_cells(w, family, found.first);
+        lead_cells(w, family, &found);
+        w->kind->end_row(w);
+    }
+    w->kind->end_table(w);
+}
+
+struct family_rows {
+    struct lm_writer *writer;
+};
+
+static void family_row(void *context, const struct lm_tally_row *row)
+{
+    struct lm_writer *w = ((struct family_rows *)context)->writer;
+    const struct lm_row about = {
+        .group = row->family, .section = (size_t)row->section, .who = row->matchup};
+    w->kind->row(w, &about);
+    w->kind->cell(w);
+    if (row->is_family) {
+        lm_name(w, row->group);
+    } else {
+        open(w, LM_STRONG);
+        lm_say(w, "%s", row->group);
+        close(w, LM_STRONG);
+    }
+    w->kind->end_cell(w);
+    lm_name_cell(w, row->candidate);
+    for (int i = 0; i < LM_TALLY_COLUMNS; i++) {
+        lm_cell(w, "%s", row->cells[i]);
+    }
+    w->kind->end_row(w);
+}
+
+static void summary(struct lm_writer *w)
+{
+    struct lm_column columns[2 + LM_TALLY_COLUMNS] = {{"family", false}, {"candidate", false}};
+    const struct lm_comparison *c = w->page->own;
+    const struct lm_table table = {.caption = "Verdicts by family",
+                                   .columns = columns,
+                                   .column_count = 2 + LM_TALLY_COLUMNS,
+                                   .kind = LM_TABLE_FAMILIES};
+    for (int i = 0; i < LM_TALLY_COLUMNS; i++) {
+        columns[2 + i] =
+            (struct lm_column){lm_tally_column_title((enum lm_tally_column)i), i != LM_TALLY_OTHER};
+    }
+    if (w->page->chart_count == 0) {
+        return;
+    }
+    w->kind->heading(w, 2, "summary", "Summary", NULL);
+    w->kind->chart(w, &w->page->charts[0]);
+    w->kind->table(w, &table);
+    struct family_rows rows = {w};
+    lm_tally_rows(c, family_row, &rows);
+    w->kind->end_table(w);
+}
+
+static void facts(struct lm_writer *w)
+{
+    static const struct lm_column columns[] = {{"what", false}, {"value", false}};
+    const struct lm_table table = {.caption = "Environment", .columns = columns, .column_count = 2};
+    const struct lm_page *page = w->page;
+    if (page->fact_count == 0) {
+        lm_paragraph(w, "Not known: the source is a published table of figures.");
+        return;
+    }
+    w->kind->table(w, &table);
+    for (size_t i = 0; i < page->fact_count; i++) {
+        w->kind->row(w, NULL);
+        lm_cell(w, "%s", page->facts[i].label);
+        lm_name_cell(w, page->facts[i].value);
+        w->kind->end_row(w);
+    }
+    w->kind->end_table(w);
+}
+
+static const char *role_of(const struct lm_comparison *c, size_t implementation)
+{
+    return implementation == c->baseline              ? "baseline"
+           : c->implementations[implementation].aa    ? "the baseline again, for the noise floor"
+           : c->implementations[implementation].floor ? "floor: it never sleeps"
+                                                      : "candidate";
+}
+
+static void implementations(struct lm_writer *w)
+{
+    static const struct lm_column columns[] = {
+        {"implementation", false}, {"role", false}, {"what it is", false}, {"in force", false}};
+    const struct lm_table table = {
+        .caption = "Implementations", .columns = columns, .column_count = 4};
+    const struct lm_comparison *c = w->page->own;
+    w->kind->heading(w, 3, "implementations", "Implementations", NULL);
+    w->kind->table(w, &table);
+    for (size_t i = 0; i < c->implementation_count; i++) {
+        const struct lm_implementation *implementation = &c->implementations[i];
+        w->kind->row(w, NULL);
+        lm_name_cell(w, implementation->name);
+        lm_cell(w, "%s", role_of(c, i));
+        lm_name_cell(w, implementation->title);
+        lm_name_cell(w, implementation->settings);
+        w->kind->end_row(w);
+    }
+    w->kind->end_table(w);
+}
+
+static void warnings(struct lm_writer *w)
+{
+    const struct lm_comparison *c = w->page->own;
+    if (c->warning_count > 0) {
+        open(w, LM_PARAGRAPH);
+        open(w, LM_STRONG);
+        lm_say(w, "%s", LM_HEADING_WARNINGS);
+        close(w, LM_STRONG);
+        close(w, LM_PARAGRAPH);
+        open(w, LM_LIST);
+        for (size_t i = 0; i < c->warning_count; i++) {
+            open(w, LM_ITEM);
+            lm_name(w, c->warnings[i]);
+            close(w, LM_ITEM);
+        }
+        close(w, LM_LIST);
+    }
+    for (size_t i = 0; i < c->note_count; i++) {
+        open(w, LM_LEAD);
+        lm_name(w, w->page->file);
+        lm_say(w, ": %s.", c->notes[i].text);
+        close(w, LM_LEAD);
+    }
+}
+
+static void environment(struct lm_writer *w)
+{
+    w->kind->heading(w, 2, "environment", "Environment", NULL);
+    warnings(w);
+    facts(w);
+    implementations(w);
+}
+
+static void median_cell(struct lm_writer *w, const char *text, bool best)
+{
+    w->kind->cell(w);
+    if (best) {
+        open(w, LM_STRONG);
+    }
+    lm_say(w, "%s", text);
+    if (best) {
+        close(w, LM_STRONG);
+    }
+    w->kind->end_cell(w);
+}
+
+static void case_row(struct lm_writer *w, size_t case_index, size_t best,
+                     const struct lm_case_row *row)
+{
+    const struct lm_comparison *c = w->page->own;
+    size_t who = (size_t)(row->implementation - c->implementations);
+    const struct lm_row about = {.group = case_index, .who = who};
+    w->kind->row(w, &about);
+    lm_name_cell(w, c->cases[case_index].name);
+    lm_name_cell(w, row->implementation->name);
+    for (int column = 0; column < LM_CASE_COLUMNS; column++) {
+        median_cell(w, row->cells[column], column == LM_COLUMN_MEDIAN && who == best);
+    }
+    w->kind->end_row(w);
+}
+
+static void case_table(struct lm_writer *w, size_t family)
+{
+    struct lm_column columns[2 + LM_CASE_COLUMNS] = {{"case", false}, {"implementation", false}};
+    const struct lm_comparison *c = w->page->own;
+    const struct lm_table table = {.caption = "Every case of",
+                                   .name = c->families[family].name,
+                                   .columns = columns,
+                                   .column_count = 2 + LM_CASE_COLUMNS,
+                                   .kind = LM_TABLE_CASES};
+    size_t row_count = lm_case_row_count(c);
+    struct lm_case_row *rows = calloc(row_count, sizeof *rows);
+    if (rows == NULL) {
+        w->status = -ENOMEM;
+        return;
+    }
+    for (int i = 0; i < LM_CASE_COLUMNS; i++) {
+        columns[2 + i] = (struct lm_column){lm_case_column_title((enum lm_case_column)i),
+                                            i != LM_COLUMN_VERDICT};
+    }
+    w->kind->table(w, &table);
+    for (size_t i = 0; i < c->case_count; i++) {
+        if (c->cases[i].family == family) {
+            size_t best = lm_best_of_case(c, i);
+            lm_case_rows(c, i, rows);
+            for (size_t j = 0; j < row_count; j++) {
+                case_row(w, i, best, &rows[j]);
+            }
+        }
+    }
+    w->kind->end_table(w);
+    free(rows);
+}
+
+/* One operation of each kind of case in the family, each text once. */
+static void operations(struct lm_writer *w, size_t family)
+{
+    const struct lm_comparison *c = w->page->own;
+    const char *last = "";
+    size_t shown = 0;
+    for (size_t i = 0; i < c->case_count; i++) {
+        const char *operation = c->cases[i].operation;
+        bool known = false;
+        if (c->cases[i].family != family || operation[0] == '\0') {
+            continue;
+        }
+        for (size_t j = 0; j < i && !known; j++) {
+            known = c->cases[j].family == family && strcmp(c->cases[j].operation, operation) == 0;
+        }
+        if (known || strcmp(operation, last) == 0) {
+            continue;
+        }
+        if (shown++ == 0) {
+            open(w, LM_PARAGRAPH);
+            lm_say(w, "What is counted: ");
+        } else {
+            lm_say(w, "; ");
+        }
+        lm_name(w, operation);
+        last = operation;
+    }
+    if (shown > 0) {
+        lm_say(w, ".");
+        close(w, LM_PARAGRAPH);
+    }
+}
+
+static void family(struct lm_writer *w, size_t index)
+{
+    const struct lm_page *page = w->page;
+    const struct lm_compared_family *which = &page->own->families[index];
+    const char *measures = lm_family_measures(which->name);
+    open(w, LM_SECTION);
+    w->kind->heading(w, 2, page->family_ids[index], NULL, which->name);
+    if (measures != NULL) {
+        lm_paragraph(w, "%s", measures);
+    }
+    operations(w, index);
+    for (size_t i = 0; i < page->chart_count; i++) {
+        if (page->charts[i].kind == LM_CHART_RATIOS && page->charts[i].family == index) {
+            w->kind->chart(w, &page->charts[i]);
+        }
+    }
+    w->kind->fold(w, "Detailed results");
+    open(w, LM_PARAGRAPH);
+    lm_word_columns(w->out, w->kind->escape);
+    lm_say(w, " A median in bold is better than every other one beyond the noise.");
+    close(w, LM_PARAGRAPH);
+    case_table(w, index);
+    w->kind->unfold(w);
+    close(w, LM_SECTION);
+}
+
+static void remark_table(struct lm_writer *w, enum lm_remark_kind kind)
+{
+    static const struct lm_column columns[] = {
+        {"implementation", false}, {"where", false}, {"what", false}};
+    const struct lm_comparison *c = w->page->own;
+    const struct lm_table table = {
+        .caption = lm_remark_heading(kind), .columns = columns, .column_count = 3};
+    w->kind->table(w, &table);
+    for (size_t i = 0; i < c->remark_count; i++) {
+        if (c->remarks[i].kind == kind) {
+            w->kind->row(w, NULL);
+            lm_name_cell(w, c->implementations[c->remarks[i].implementation].name);
+            w->kind->cell(w);
+            lm_word_place(w->out, w->kind->escape, c, &c->remarks[i]);
+            w->kind->end_cell(w);
+            lm_name_cell(w, c->remarks[i].text);
+            w->kind->end_row(w);
+        }
+    }
+    w->kind->end_table(w);
+}
+
+static void failures(struct lm_writer *w)
+{
+    if (lm_remark_count(w->page->own, LM_REMARK_FAILED) > 0) {
+        w->kind->heading(w, 2, "failures", "Failures", NULL);
+        remark_table(w, LM_REMARK_FAILED);
+    }
+}
+
+static void remarks(struct lm_writer *w)
+{
+    const struct lm_comparison *c = w->page->own;
+    bool any = false;
+    for (int kind = 0; kind < LM_REMARK_COUNT; kind++) {
+        if (kind != LM_REMARK_FAILED && lm_remark_count(c, (enum lm_remark_kind)kind) > 0) {
+            if (!any) {
+                w->kind->heading(w, 2, "remarks", "Remarks", NULL);
+                any = true;
+            }
+            w->kind->fold(w, lm_remark_heading((enum lm_remark_kind)kind));
+            remark_table(w, (enum lm_remark_kind)kind);
+            w->kind->unfold(w);
+        }
+    }
+}
+
+static void reproduce(struct lm_writer *w)
+{
+    const struct lm_page *page = w->page;
+    if (page->command[0] == '\0') {
+        return;
+    }
+    char *commands = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&commands, &bytes);
+    if (out == NULL) {
+        w->status = -ENOMEM;
+        return;
+    }
+    if (page->commit[0] != '\0') {
+        fprintf(out, "git checkout %s\n", page->commit);
+    }
+    fprintf(out, "ci/install-deps && ci/build\n%s --out results.jsonl\n", page->command);
+    fputs("build/default/loopmark report results.jsonl --out pages", out);
+    if (fclose(out) != 0) {
+        w->status = -ENOMEM;
+        free(commands);
+        return;
+    }
+    w->kind->heading(w, 2, "reproduce", "Reproduce", NULL);
+    lm_paragraph(w, "In a clone of loopmark, on a quiet machine. The seed repeats the order of the "
+                    "cases; figures repeat within the noise, on another machine ratios at best.");
+    w->kind->code(w, commands);
+    free(commands);
+}
+
+void lm_content_os(struct lm_writer *w)
+{
+    w->kind->begin(w, "I/O backends compared on", w->page->os);
+    source(w);
+    answers(w);
+    noise(w);
+    leaders(w);
+    summary(w);
+    environment(w);
+    w->kind->controls(w);
+    for (size_t i = 0; i < w->page->own->family_count; i++) {
+        family(w, i);
+    }
+    failures(w);
+    remarks(w);
+    reproduce(w);
+    w->kind->end(w);
+}

@@ -1,0 +1,75 @@
+#include "report/writer.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+static void say(struct lm_writer *writer, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int bytes = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *words = bytes >= 0 ? malloc((size_t)bytes + 1) : NULL;
+    if (words == NULL) {
+        writer->status = -ENOMEM;
+        return;
+    }
+    vsnprintf(words, (size_t)bytes + 1, format, arguments);
+    writer->kind->words(writer, words);
+    free(words);
+}
+
+void lm_say(struct lm_writer *writer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(writer, format, arguments);
+    va_end(arguments);
+}
+
+void lm_name(struct lm_writer *writer, const char *name)
+{
+    writer->kind->name(writer, name);
+}
+
+void lm_paragraph(struct lm_writer *writer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    writer->kind->open(writer, LM_PARAGRAPH);
+    say(writer, format, arguments);
+    writer->kind->close(writer, LM_PARAGRAPH);
+    va_end(arguments);
+}
+
+void lm_cell(struct lm_writer *writer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    writer->kind->cell(writer);
+    say(writer, format, arguments);
+    writer->kind->end_cell(writer);
+    va_end(arguments);
+}
+
+void lm_name_cell(struct lm_writer *writer, const char *name)
+{
+    writer->kind->cell(writer);
+    lm_name(writer, name);
+    writer->kind->end_cell(writer);
+}
+
+void lm_link(struct lm_writer *writer, const char *page, const char *fragment, const char *words)
+{
+    const struct lm_link link = {.page = page, .fragment = fragment};
+    writer->kind->link(writer, &link);
+    lm_say(writer, "%s", words);
+    writer->kind->unlink(writer);
+}
+
+void lm_chart_path(char path[LM_CHART_PATH_BYTES], const struct lm_page *page,
+                   const struct lm_chart *chart)
+{
+    snprintf(path, LM_CHART_PATH_BYTES, "charts/%s-%s.svg", page->slug, chart->id);
+}
