@@ -9,6 +9,7 @@
 #include "report/escape.h"
 #include "report/numbers.h"
 #include "report/page_parts.h"
+#include "report/policy.h"
 #include "report/wording.h"
 
 /* Heights in pixels. */
@@ -171,18 +172,19 @@ static void ratios_key(struct drawing *d)
         fprintf(d->out, "<text x=\"%s\" y=\"%d\" dx=\"10\">%s</text>\n", right ? "52%" : "2%",
                 y + 4, marks[i].words);
     }
-    fprintf(
-        d->out,
-        "<text class=\"x\" x=\"52%%\" y=\"%d\">✕<tspan dx=\"5\">failed, skipped</tspan></text>\n",
-        d->y + LINE + LINE / 2 + 4);
+    fprintf(d->out,
+            "<text class=\"x\" x=\"52%%\" y=\"%d\" dx=\"-4\">✕<tspan dx=\"5\">failed, "
+            "skipped</tspan></text>\n",
+            d->y + LINE + LINE / 2 + 4);
     fprintf(d->out,
             "<rect class=\"b\" x=\"1%%\" y=\"%d\" width=\"2%%\" height=\"%d\"/>"
-            "<text x=\"2%%\" y=\"%d\" dx=\"10\">band: within noise</text>\n",
+            "<text x=\"3%%\" y=\"%d\" dx=\"6\">band: within noise</text>\n",
             d->y + 2 * LINE + 3, LANE, d->y + 2 * LINE + LINE / 2 + 4);
     fprintf(d->out,
             "<line class=\"i c0\" x1=\"51%%\" x2=\"53%%\" y1=\"%d\" y2=\"%d\"/>"
-            "<text x=\"52%%\" y=\"%d\" dx=\"10\">line: 95 %% interval</text>\n</g>\n",
-            d->y + 2 * LINE + LINE / 2, d->y + 2 * LINE + LINE / 2, d->y + 2 * LINE + LINE / 2 + 4);
+            "<text x=\"53%%\" y=\"%d\" dx=\"6\">line: %g %% interval</text>\n</g>\n",
+            d->y + 2 * LINE + LINE / 2, d->y + 2 * LINE + LINE / 2, d->y + 2 * LINE + LINE / 2 + 4,
+            lm_policy.interval_confidence * 100.0);
     d->y += 3 * LINE;
 }
 
@@ -357,10 +359,10 @@ static void summary_key(struct drawing *d)
 {
     for (size_t i = 0; i < LM_BAR_PARTS; i++) {
         int y = d->y + (int)(i / 2) * LINE;
-        const char *x = i % 2 == 0 ? "1%" : "51%", *text_x = i % 2 == 0 ? "2%" : "52%";
+        const char *x = i % 2 == 0 ? "1%" : "51%", *text_x = i % 2 == 0 ? "3%" : "53%";
         fprintf(d->out,
                 "<rect class=\"%s\" x=\"%s\" y=\"%d\" width=\"2%%\" height=\"11\"/><text x=\"%s\" "
-                "y=\"%d\" dx=\"12\">%s</text>\n",
+                "y=\"%d\" dx=\"6\">%s</text>\n",
                 bar_classes[i], x, y + 4, text_x, y + 13, bar_words[i]);
     }
     d->y += LM_BAR_PARTS / 2 * LINE;

@@ -77,7 +77,8 @@ static void add_tick(struct lm_axis *axis, double ratio, bool times)
     double difference = times ? (1.0 - 1.0 / ratio) * 100.0 : (ratio - 1.0) * 100.0;
     *tick = (struct lm_tick){.ratio = ratio, .percent = percent};
     snprintf(tick->times, sizeof tick->times, "%.4g×", ratio);
-    snprintf(tick->difference, sizeof tick->difference, "%+.3g %%", difference);
+    snprintf(tick->difference, sizeof tick->difference,
+             fabs(difference) < 10.0 ? "%+.2g %%" : "%+.3g %%", difference);
     if (ratio == 1.0) {
         strcpy(tick->difference, "0 %");
     }

@@ -73,8 +73,10 @@ static void judge(const struct lm_comparison *comparison, const struct lm_compar
                   const struct lm_measurement *candidate, const struct lm_measurement *baseline,
                   struct lm_cell *cell)
 {
-    cell->difference =
-        lm_difference(candidate->metric.median, baseline->metric.median, which->higher_is_better);
+    cell->difference = isfinite(candidate->published_difference)
+                           ? candidate->published_difference
+                           : lm_difference(candidate->metric.median, baseline->metric.median,
+                                           which->higher_is_better);
     cell->noise = lm_noise(candidate->metric.cv, baseline->metric.cv, lm_policy.noise_factor);
     judge_usable(comparison, candidate, baseline, cell);
     if (cell->verdict == LM_VERDICT_FAILED || cell->verdict == LM_VERDICT_SKIPPED) {

@@ -48,6 +48,8 @@ struct lm_measurement {
     const char *reason;     /* why: of the first failed, else of the first skipped; or NULL */
     bool imported;          /* a table's median and CV: count, points and the rest unknown */
     struct lm_summary metric; /* of the good samples, in the case's unit */
+    double
+        published_difference; /* imported: as printed, from the comparison's baseline; else NAN */
     struct lm_clusters clusters;
     struct lm_point *points;       /* metric.count of them, by iteration */
     double p50_ns, p99_ns;         /* median over the samples of each sample's quantile */

@@ -110,6 +110,7 @@ void lm_build_unknown(struct lm_measurement *measurement)
 {
     *measurement = (struct lm_measurement){
         .metric = lm_summarise(NULL, 0),
+        .published_difference = NAN,
         .p50_ns = NAN,
         .p99_ns = NAN,
         .cpu_ns_per_operation = NAN,

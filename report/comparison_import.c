@@ -1,5 +1,6 @@
 /* A comparison from an imported table of medians and CVs. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,61 @@ static int add_implementations(struct lm_comparison *comparison, const struct lm
     return 0;
 }
 
+/* Half of the last printed digit of a median, in its unit. */
+static double rounding_of(const struct lm_import_row *row)
+{
+    const char *text = row->printed_median;
+    char *end = NULL;
+    double printed = strtod(text, &end);
+    const char *point = memchr(text, '.', (size_t)(end - text));
+    double half = 0.5 * pow(10.0, point != NULL ? -(double)(end - point - 1) : 0.0);
+    return printed > 0.0 ? half * row->median / printed : 0.0;
+}
+
+/* A printed difference was made of medians that were not rounded yet, so it is the better figure:
+ * as a fraction, if the printed medians may have been rounded from such; else NAN. */
+static double published_difference(const struct lm_import_row *row,
+                                   const struct lm_import_row *baseline, bool higher_is_better)
+{
+    char *end = NULL;
+    double printed = strtod(row->printed_difference, &end);
+    double c = rounding_of(row), b = rounding_of(baseline);
+    double one = lm_difference(row->median + c, baseline->median - b, higher_is_better) * 100.0;
+    double other = lm_difference(row->median - c, baseline->median + b, higher_is_better) * 100.0;
+    /* Half of the last digit of a printed difference, and what floating point needs. */
+    bool fits = end != row->printed_difference && printed >= fmin(one, other) - 0.0501 &&
+                printed <= fmax(one, other) + 0.0501;
+    return fits ? printed / 100.0 : NAN;
+}
+
+/* Gives each measurement the difference that was printed, where the comparison is with the table's
+ * own baseline. 0 or -ENOMEM. */
+static int add_published(struct lm_comparison *comparison, const struct lm_import *import,
+                         const size_t *places)
+{
+    const struct lm_import_row **baselines = calloc(import->case_count + 1, sizeof *baselines);
+    if (baselines == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < import->row_count; i++) {
+        if (import->rows[i].implementation_index == import->baseline) {
+            baselines[import->rows[i].case_index] = &import->rows[i];
+        }
+    }
+    for (size_t i = 0; i < import->row_count; i++) {
+        const struct lm_import_row *row = &import->rows[i], *baseline = baselines[row->case_index];
+        size_t place = places[row->case_index];
+        if (place != SIZE_MAX && baseline != NULL && row != baseline) {
+            comparison->implementations[row->implementation_index]
+                .cases[place]
+                .published_difference =
+                published_difference(row, baseline, comparison->cases[place].higher_is_better);
+        }
+    }
+    free(baselines);
+    return 0;
+}
+
 static void add_rows(struct lm_comparison *comparison, const struct lm_import *import,
                      const size_t *places)
 {
@@ -122,10 +178,14 @@ static int fill(struct lm_comparison *comparison, const struct lm_import *import
     status = status != 0 ? status : add_implementations(comparison, import);
     if (status == 0) {
         add_rows(comparison, import, places);
-        status = lm_build_note(comparison, import->path,
-                               "is a published table of medians and CVs: samples, latencies and "
-                               "paired ratios are not known, and rounded medians move a "
-                               "difference's last digits");
+        if (baseline == import->baseline) {
+            add_published(comparison, import, places);
+        }
+        status =
+            lm_build_note(comparison, import->path,
+                          "is a published table of medians and CVs: samples, latencies and "
+                          "paired ratios are not known; differences are the printed ones where "
+                          "they fit the medians, and others are of rounded medians");
     }
     free(places);
     comparison->baseline = baseline;

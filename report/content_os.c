@@ -485,7 +485,7 @@ static void family(struct lm_writer *w, size_t index)
     open(w, LM_SECTION);
     w->kind->heading(w, 2, page->family_ids[index], NULL, which->name);
     if (measures != NULL) {
-        lm_paragraph(w, "%s", measures);
+        lm_paragraph(w, "Measures %s.", measures);
     }
     operations(w, index);
     for (size_t i = 0; i < page->chart_count; i++) {

@@ -95,7 +95,7 @@ void lm_format_percent(char text[LM_NUMBER_BYTES], double fraction)
         write_unknown(text);
         return;
     }
-    int decimals = round(fabs(percent) * 100.0) < 1000.0 ? 2 : 1;
+    int decimals = decimals_below_100(percent);
     snprintf(text, LM_NUMBER_BYTES, fabs(percent) < 1e9 ? "%.*f %%" : "%.*e %%", decimals, percent);
 }
 

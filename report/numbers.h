@@ -21,7 +21,7 @@ void lm_format_time_ns(char text[LM_NUMBER_BYTES], double time_ns);
 /* A difference, given as a fraction, with its sign: "+58.8 %", "-10.2 %", "0.0 %". */
 void lm_format_difference(char text[LM_NUMBER_BYTES], double difference);
 
-/* A share, given as a fraction, without a sign: "4.19 %", "22.0 %". */
+/* A share, given as a fraction, without a sign: "4.19 %", "22.01 %", "120.5 %". */
 void lm_format_percent(char text[LM_NUMBER_BYTES], double fraction);
 
 /* A plain count per something: "4.00", "128.6". */

@@ -31,6 +31,10 @@ char *lm_page_text(const char *format, ...)
 void lm_slug(char slug[64], const char *text)
 {
     size_t length = 0;
+    /* An id begins with a letter. */
+    if (!((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z'))) {
+        slug[length++] = 'x';
+    }
     for (const char *c = text; *c != '\0' && length < 48; c++) {
         char lower = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
         if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9') || lower == '_') {
@@ -43,9 +47,6 @@ void lm_slug(char slug[64], const char *text)
         length--;
     }
     slug[length] = '\0';
-    if (length == 0) {
-        strcpy(slug, "unnamed");
-    }
 }
 
 /* Ids that pages use for parts of their own. */

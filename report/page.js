@@ -4,7 +4,7 @@
  * where things go. */
 (() => {
 const data = JSON.parse(document.getElementById('data').textContent);
-const controls = document.getElementById('controls');
+const controls = element('form', {'aria-label': 'What is shown'});
 const SVG = 'http://www.w3.org/2000/svg';
 /* Edges of a plot in percent; the same as in chart_axis.c. */
 const LEFT = 2, RIGHT = 98;
@@ -302,7 +302,8 @@ function showRows() {
         shown += wanted && (state.family === '' || String(entry.family) === state.family);
     }
     data.families.forEach((family, index) => {
-        document.getElementById(family.id).closest('section').hidden =
+        document.getElementById(family.id)
+            .closest('section').hidden =
             state.family !== '' && state.family !== String(index);
     });
     controls.querySelector('output').textContent = `${shown} of ${caseRows.length} rows shown`;
@@ -384,14 +385,14 @@ function curveTable(caseIndex, whos) {
         return element('tr', {}, element('th', {scope: 'row'}, key, element('code', {}, data.implementations[who].name)),
             ...data.curve.values[who][caseIndex][1].map((text) => element('td', {class: 'n'}, text)));
     });
-    return element('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Percentiles'},
+    return element('section', {class: 'scroll', tabindex: '0', 'aria-label': 'Percentiles'},
         element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows)));
 }
 
 function showCurves(caseIndex) {
     const whos = data.implementations.map((_, who) => who)
         .filter((who) => !state.hidden.has(who) && data.curve.values[who][caseIndex]);
-    const closer = element('button', {type: 'button'}, 'Close');
+    const closer = element('button', {type: 'button', autofocus: true}, 'Close');
     closer.addEventListener('click', () => dialog.close());
     dialog.replaceChildren(
         element('h2', {id: 'curve-title'}, 'Latency by percentile: ', element('code', {}, data.cases[caseIndex].name)),
@@ -465,7 +466,9 @@ function makeControls() {
         Object.assign(state, {baseline: data.baseline, family: '', hidden: new Set(), verdicts: new Set(), points: false});
         setTimeout(show);
     });
-    controls.hidden = false;
+    const place = document.getElementById('controls');
+    place.append(controls);
+    place.hidden = false;
 }
 
 caseRows.forEach(showCaseRow);

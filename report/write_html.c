@@ -194,7 +194,7 @@ static void table(struct lm_writer *w, const struct lm_table *table)
     static const char *const classes[] = {
         [LM_TABLE_PLAIN] = "plain", [LM_TABLE_CASES] = "cases", [LM_TABLE_FAMILIES] = "families"};
     w->open_table = table;
-    put(w, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
+    put(w, "<section class=\"scroll\" tabindex=\"0\" aria-label=\"");
     put_caption(w, table);
     fprintf(w->out, "\">\n<table class=\"%s\">\n<caption>", classes[table->kind]);
     put_caption(w, table);
@@ -241,7 +241,7 @@ static void end_row(struct lm_writer *w)
 static void end_table(struct lm_writer *w)
 {
     w->open_table = NULL;
-    put(w, "</tbody>\n</table>\n</div>\n");
+    put(w, "</tbody>\n</table>\n</section>\n");
 }
 
 static void chart(struct lm_writer *w, const struct lm_chart *chart)
@@ -260,7 +260,7 @@ static void line_break(struct lm_writer *w)
 
 static void controls(struct lm_writer *w)
 {
-    put(w, "<form id=\"controls\" hidden></form>\n");
+    put(w, "<div id=\"controls\" hidden></div>\n");
 }
 
 const struct lm_writer_kind lm_write_html = {

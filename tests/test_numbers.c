@@ -96,9 +96,9 @@ static void shares_counts_and_ratios_have_three_or_four_digits(void **state)
     lm_format_percent(text, 0.0419);
     assert_string_equal(text, "4.19 %");
     lm_format_percent(text, 0.2201);
-    assert_string_equal(text, "22.0 %");
-    lm_format_percent(text, 0.09999);
-    assert_string_equal(text, "10.0 %");
+    assert_string_equal(text, "22.01 %");
+    lm_format_percent(text, 0.99999);
+    assert_string_equal(text, "100.0 %");
     lm_format_count(text, 4.0);
     assert_string_equal(text, "4.00");
     lm_format_count(text, 128.64);
