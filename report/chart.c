@@ -21,9 +21,6 @@ enum {
     BAR = 20    /* of a stacked bar with the space around it */
 };
 
-/* Names longer than this are cut on charts, not in their hints or tables. */
-#define NAME_CHARACTERS 22u
-
 /* Width of a chart that stands alone. */
 #define ALONE_WIDTH 960
 
@@ -36,29 +33,51 @@ struct drawing {
     int y;
 };
 
+/* A bold line, a tick's distance from the edge, and a bar's beginning, in characters of about 7
+ * pixels on a chart of 320. */
+const size_t lm_chart_name_columns[LM_NAME_COUNT] = {
+    [LM_NAME_LINE] = 40, [LM_NAME_AXIS] = 28, [LM_NAME_BAR] = 17};
+
+/* Length of the character at the beginning of text, in bytes; bytes that begin none count as one.
+ */
+static size_t character_bytes(const char *text)
+{
+    size_t bytes = 1;
+    while (((unsigned char)text[bytes] & 0xc0) == 0x80 && bytes < 4) {
+        bytes++;
+    }
+    return bytes;
+}
+
+char *lm_chart_short(enum lm_chart_name where, const char *name)
+{
+    size_t limit = lm_chart_name_columns[where], bytes = 0, columns = 0;
+    if (lm_text_columns(name) <= limit) {
+        return strdup(name);
+    }
+    while (name[bytes] != '\0') {
+        char character[8] = "";
+        size_t length = character_bytes(name + bytes);
+        memcpy(character, name + bytes, length);
+        columns += lm_text_columns(character);
+        if (columns > limit - 1) {
+            break;
+        }
+        bytes += length;
+    }
+    return lm_page_text("%.*s…", (int)bytes, name);
+}
+
 static void text(const struct drawing *d, const char *string)
 {
     lm_put_text(d->out, LM_FORM_MARKUP, string);
 }
 
-/* At most NAME_CHARACTERS characters of a name. */
-static void short_name(const struct drawing *d, const char *name)
+static void short_name(const struct drawing *d, enum lm_chart_name where, const char *name)
 {
-    char cut[4 * NAME_CHARACTERS + 8];
-    size_t bytes = 0, characters = 0;
-    while (name[bytes] != '\0' && characters < NAME_CHARACTERS - 1) {
-        do {
-            cut[bytes] = name[bytes];
-            bytes++;
-        } while (((unsigned char)name[bytes] & 0xc0) == 0x80 && bytes < 4 * NAME_CHARACTERS);
-        characters++;
-    }
-    if (name[bytes] != '\0' && name[bytes + 1] == '\0') {
-        cut[bytes] = name[bytes]; /* the last character needs no more room than the dots */
-        bytes++;
-    }
-    strcpy(cut + bytes, name[bytes] != '\0' ? "…" : "");
-    text(d, cut);
+    char *cut = lm_chart_short(where, name);
+    text(d, cut != NULL ? cut : "");
+    free(cut);
 }
 
 /* Candidates in the order of their lanes. */
@@ -83,16 +102,22 @@ static size_t candidate_count(const struct lm_comparison *comparison)
     return count;
 }
 
-static void title(const struct drawing *d, FILE *out)
+/* `whole`: for those who hear it, else cut to the room there is. */
+static void title(const struct drawing *d, bool whole)
 {
     const struct lm_chart *chart = d->chart;
     if (chart->kind == LM_CHART_SUMMARY) {
-        fputs("Verdicts by family", out);
+        fputs("Verdicts by family", d->out);
         return;
     }
-    lm_put_text(out, LM_FORM_MARKUP, d->comparison->families[chart->family].name);
+    const char *family = d->comparison->families[chart->family].name;
+    if (whole) {
+        text(d, family);
+    } else {
+        short_name(d, LM_NAME_AXIS, family);
+    }
     if (chart->parts > 1) {
-        fprintf(out, ", part %zu of %zu", chart->part, chart->parts);
+        fprintf(d->out, ", part %zu of %zu", chart->part, chart->parts);
     }
 }
 
@@ -138,23 +163,44 @@ const char *lm_chart_look(enum lm_verdict verdict)
     }
 }
 
-/* Which shape is whose, two a line. */
+/* Whether all candidates' names fit side by side. */
+static bool has_short_names(const struct lm_comparison *comparison)
+{
+    size_t index = 0;
+    const struct lm_matchup *matchup;
+    while ((matchup = next_candidate(comparison, &index)) != NULL) {
+        const char *name = comparison->implementations[matchup->candidate].name;
+        if (lm_text_columns(name) > lm_chart_name_columns[LM_NAME_BAR]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Lines of the legend: two candidates a line where their names are short. */
+static int legend_lines(const struct lm_comparison *comparison)
+{
+    int count = (int)candidate_count(comparison);
+    return has_short_names(comparison) ? (count + 1) / 2 : count;
+}
+
+/* Which shape is whose. */
 static void candidates_legend(struct drawing *d)
 {
-    size_t index = 0, place = 0;
+    size_t index = 0, place = 0, columns = has_short_names(d->comparison) ? 2 : 1;
     const struct lm_matchup *matchup;
     fputs("<g class=\"legend\">\n", d->out);
     while ((matchup = next_candidate(d->comparison, &index)) != NULL) {
-        bool right = place % 2 == 1;
-        int y = d->y + (int)(place / 2) * LINE + LINE / 2;
+        bool right = place % columns == 1;
+        int y = d->y + (int)(place / columns) * LINE + LINE / 2;
         mark(d, matchup->candidate, right ? 52.0 : 2.0, y, "f");
         fprintf(d->out, "<text x=\"%s\" y=\"%d\" dx=\"10\">", right ? "52%" : "2%", y + 4);
-        short_name(d, d->comparison->implementations[matchup->candidate].name);
+        short_name(d, LM_NAME_LINE, d->comparison->implementations[matchup->candidate].name);
         fputs("</text>\n", d->out);
         place++;
     }
     fputs("</g>\n", d->out);
-    d->y += (int)((place + 1) / 2) * LINE;
+    d->y += legend_lines(d->comparison) * LINE;
 }
 
 /* What marks, bands and lines mean, two a line. */
@@ -264,8 +310,8 @@ static int lane(const struct drawing *d, const struct lm_axis *axis,
         mark(d, matchup->candidate, lm_axis_place(axis, placed.ratio), LANE / 2,
              lm_chart_look(cell->verdict));
     } else {
-        fprintf(d->out, "<text class=\"x\" x=\"2%%\" y=\"%d\">✕<tspan dx=\"5\">%s</tspan></text>",
-                LANE - 1, lm_verdict_word(cell->verdict));
+        fprintf(d->out, "<text class=\"x\" x=\"2%%\" y=\"%d\">✕ %s</text>", LANE - 1,
+                lm_verdict_word(cell->verdict));
     }
     fputs("</svg>\n", d->out);
     return 0;
@@ -288,16 +334,18 @@ static void axis_labels(const struct drawing *d, const struct lm_axis *axis, int
     }
 }
 
-/* "← slower · times as fast as BASELINE · faster →" */
+/* "times as fast as BASELINE", and which way is better. */
 static void axis_title(struct drawing *d)
 {
     fprintf(d->out,
-            "<text class=\"axis\" x=\"50%%\" y=\"%d\">← slower · times as fast as <tspan "
-            "class=\"baseline\">",
+            "<text class=\"axis\" x=\"50%%\" y=\"%d\">times as fast as <tspan class=\"baseline\">",
             d->y + 12);
-    short_name(d, d->comparison->implementations[d->comparison->baseline].name);
-    fputs("</tspan> · faster, better →</text>\n", d->out);
-    d->y += LINE;
+    short_name(d, LM_NAME_AXIS, d->comparison->implementations[d->comparison->baseline].name);
+    fprintf(d->out,
+            "</tspan></text>\n<text class=\"axis\" x=\"50%%\" y=\"%d\">← slower · faster, better "
+            "→</text>\n",
+            d->y + LINE + 10);
+    d->y += 2 * LINE;
 }
 
 /* A case's name without its family, which the title has. */
@@ -330,7 +378,7 @@ static int draw_ratios(struct drawing *d)
         const struct lm_matchup *matchup;
         int y = top + (int)i * row;
         fprintf(d->out, "<text class=\"case\" x=\"0\" y=\"%d\">", y + LINE - 4);
-        text(d, name_in_family(c, case_index));
+        short_name(d, LM_NAME_LINE, name_in_family(c, case_index));
         fputs("</text>\n", d->out);
         while ((matchup = next_candidate(c, &index)) != NULL) {
             int status = lane(d, &axis, matchup, case_index, place, y + LINE + (int)place * LANE);
@@ -347,7 +395,7 @@ static int draw_ratios(struct drawing *d)
 static int ratios_height(const struct drawing *d)
 {
     size_t lanes = candidate_count(d->comparison);
-    return LINE + (int)((lanes + 1) / 2) * LINE + 3 * LINE + LINE + 2 * TICKS +
+    return LINE + legend_lines(d->comparison) * LINE + 3 * LINE + 2 * LINE + 2 * TICKS +
            (int)d->chart->case_count * (LINE + (int)lanes * LANE + GAP);
 }
 
@@ -383,12 +431,12 @@ static void bar(struct drawing *d, const struct lm_matchup *matchup, size_t fami
             family, place, d->y, BAR);
     if (family_name != NULL) {
         fputs("<text x=\"0\" y=\"14\">", d->out);
-        short_name(d, family_name);
+        short_name(d, LM_NAME_BAR, family_name);
         fputs("</text>", d->out);
     } else {
         mark(d, matchup->candidate, 2.0, 10, "f");
         fputs("<text class=\"who\" x=\"2%\" y=\"14\" dx=\"10\">", d->out);
-        short_name(d, d->comparison->implementations[matchup->candidate].name);
+        short_name(d, LM_NAME_BAR, d->comparison->implementations[matchup->candidate].name);
         fputs("</text>", d->out);
     }
     for (size_t i = 0; i < LM_BAR_PARTS; i++) {
@@ -414,7 +462,7 @@ static void draw_summary(struct drawing *d)
     summary_key(d);
     fprintf(d->out, "<text class=\"median axis\" x=\"99%%\" y=\"%d\">median difference from ",
             d->y + 12);
-    short_name(d, c->implementations[c->baseline].name);
+    short_name(d, LM_NAME_AXIS, c->implementations[c->baseline].name);
     fputs("</text>\n", d->out);
     d->y += LINE;
     for (size_t family = 0; family < c->family_count; family++) {
@@ -422,7 +470,7 @@ static void draw_summary(struct drawing *d)
         const struct lm_matchup *matchup;
         if (!one) {
             fprintf(d->out, "<text class=\"case\" x=\"0\" y=\"%d\">", d->y + LINE - 4);
-            text(d, c->families[family].name);
+            short_name(d, LM_NAME_LINE, c->families[family].name);
             fputs("</text>\n", d->out);
             d->y += LINE;
         }
@@ -456,7 +504,7 @@ static void begin(struct drawing *d, int height)
         fprintf(d->out, " width=\"100%%\" height=\"%d\"", height);
     }
     fprintf(d->out, ">\n<title id=\"title-%s\">", id);
-    title(d, d->out);
+    title(d, true);
     fprintf(d->out, "</title>\n<desc id=\"desc-%s\">", id);
     char *words = NULL;
     size_t bytes = 0;
@@ -482,7 +530,7 @@ int lm_chart_draw(const struct lm_page *page, const struct lm_chart *chart, bool
     int status = 0;
     begin(&d, chart->kind == LM_CHART_SUMMARY ? summary_height(&d) : ratios_height(&d));
     fprintf(out, "<text class=\"title\" x=\"0\" y=\"%d\">", LINE - 4);
-    title(&d, out);
+    title(&d, false);
     fputs("</text>\n", out);
     d.y = LINE;
     if (chart->kind == LM_CHART_SUMMARY) {

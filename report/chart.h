@@ -79,6 +79,21 @@ size_t lm_chart_colour(size_t implementation);
 /* What a verdict's mark looks like: a class of chart.css. */
 const char *lm_chart_look(enum lm_verdict verdict);
 
+/* Where a name stands on a chart: alone on a line, in an axis' title, before a bar. */
+enum lm_chart_name {
+    LM_NAME_LINE,
+    LM_NAME_AXIS,
+    LM_NAME_BAR,
+    LM_NAME_COUNT
+};
+
+/* Columns there is room for on the narrowest screen. */
+extern const size_t lm_chart_name_columns[LM_NAME_COUNT];
+
+/* A name cut to the room there is; hints and tables have it whole. The caller frees it. NULL when
+ * memory is short. */
+char *lm_chart_short(enum lm_chart_name where, const char *name);
+
 /* What hovering over a candidate's lane tells, plain; the caller frees it. NULL when memory is
  * short. */
 char *lm_chart_hint(const struct lm_comparison *comparison, const struct lm_matchup *matchup,

@@ -218,39 +218,36 @@ function showLane(lane, axis) {
 /* The line of a legend that names a candidate: its mark is followed by its name. */
 function showLegend(svg) {
     all('.legend > svg', svg).forEach((mark, lane) => {
-        showCandidate(mark, mark.nextElementSibling, against().lanes[lane]);
+        showCandidate(mark, mark.nextElementSibling, against().lanes[lane], LINE);
     });
 }
 
-function showCandidate(mark, text, who) {
+/* Places of a name on a chart, as in chart.h. */
+const [LINE, AXIS, BAR] = [0, 1, 2];
+
+function showCandidate(mark, text, who, where) {
     mark.setAttribute('class', `m c${data.implementations[who].colour} f`);
     mark.firstElementChild.setAttribute('d', data.implementations[who].shape);
-    text.textContent = shortened(data.implementations[who].name);
-}
-
-/* As chart.c cuts names. */
-function shortened(name) {
-    const characters = [...name];
-    return characters.length > 22 ? `${characters.slice(0, 21).join('')}…` : name;
+    text.textContent = data.implementations[who].cut[where];
 }
 
 function showRatios(svg, index) {
     const axis = against().axes[index];
     showTicks(svg, axis);
     showLegend(svg);
-    svg.querySelector('.baseline').textContent = shortened(data.implementations[state.baseline].name);
+    svg.querySelector('.baseline').textContent = data.implementations[state.baseline].cut[AXIS];
     all('.lane', svg).forEach((lane) => showLane(lane, axis));
 }
 
 function showBars(svg) {
     svg.querySelector('.median.axis').textContent =
-        `median difference from ${shortened(data.implementations[state.baseline].name)}`;
+        `median difference from ${data.implementations[state.baseline].cut[AXIS]}`;
     for (const bar of all('.bar', svg)) {
         const lane = +bar.dataset.lane, family = +bar.dataset.family, who = against().lanes[lane];
         const parts = against().bars[lane][family];
         const name = bar.querySelector('.who');
         if (name) {
-            showCandidate(bar.querySelector('.m'), name, who);
+            showCandidate(bar.querySelector('.m'), name, who, BAR);
         }
         all('rect', bar).forEach((rect, i) => {
             rect.setAttribute('x', percent(parts[i][0]));

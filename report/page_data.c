@@ -79,6 +79,14 @@ static json_t *implementations(struct data *data)
     for (size_t i = 0; i < c->implementation_count; i++) {
         json_t *one = object(data);
         set(data, one, "name", string(data, c->implementations[i].name));
+        json_t *cut = list(data);
+        for (int where = 0; where < LM_NAME_COUNT; where++) {
+            char *text = lm_chart_short((enum lm_chart_name)where, c->implementations[i].name);
+            add(data, cut, string(data, text != NULL ? text : ""));
+            data->failed = data->failed || text == NULL;
+            free(text);
+        }
+        set(data, one, "cut", cut);
         set(data, one, "aa", json_boolean(c->implementations[i].aa));
         set(data, one, "shape", string(data, lm_chart_shape(i)));
         set(data, one, "colour", whole(data, lm_chart_colour(i)));

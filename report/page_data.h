@@ -10,9 +10,8 @@
 
 /* Writes the data, fit to stand inside <script>: no `<` is in it. 0 or -ENOMEM. Members:
  *   baseline         index of the page's own baseline
- *   implementations  name, aa, shape (a path), colour (class cN)
- *   families         name, id
- *   cases            name, operation, family, higher (is better)
+ *   implementations  name, cut (as it stands on a line, an axis, a bar), aa, shape (a path), colour
+ * (class cN) families         name, id cases            name, operation, family, higher (is better)
  *   verdicts         words and looks (classes of chart.css), by verdict
  *   columns          of a case's table that can be sorted as numbers: their place in `figures`
  *   figures          [implementation][case]: median, cv, p50, p99, cpu, calls; null if unknown
