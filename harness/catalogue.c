@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/string_stream.h"
 #include "suites/case.h"
 
 const char *lm_family_measures(const char *family)
@@ -111,30 +112,22 @@ static void put_case_list(FILE *out, const struct lm_run *run)
 
 char *lm_case_options(const struct lm_run *run)
 {
-    char *list = NULL, *options = NULL;
-    size_t list_bytes = 0, bytes = 0;
-    FILE *memory = open_memstream(&list, &list_bytes);
-    if (memory == NULL) {
+    struct lm_string_stream list, options;
+    if (lm_string_begin(&list) != NULL) {
+        put_case_list(list.out, run);
+    }
+    char *cases = lm_string_end(&list);
+    if (cases == NULL) {
         return NULL;
     }
-    put_case_list(memory, run);
-    bool failed = fclose(memory) != 0;
-    memory = failed ? NULL : open_memstream(&options, &bytes);
-    if (memory == NULL) {
-        free(list);
-        return NULL;
+    if (lm_string_begin(&options) != NULL) {
+        if (is_every_case(run, true)) {
+            fputs("--micro", options.out);
+        } else if (!is_every_case(run, false)) {
+            fputs("--case ", options.out);
+            lm_put_shell_word(options.out, cases);
+        }
     }
-    if (is_every_case(run, true)) {
-        fputs("--micro", memory);
-    } else if (!is_every_case(run, false)) {
-        fputs("--case ", memory);
-        lm_put_shell_word(memory, list);
-    }
-    failed = ferror(memory) != 0;
-    free(list);
-    if (fclose(memory) != 0 || failed) {
-        free(options);
-        return NULL;
-    }
-    return options;
+    free(cases);
+    return lm_string_end(&options);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/string_stream.h"
 #include "report/assets.h"
 #include "report/escape.h"
 #include "report/numbers.h"
@@ -26,11 +27,11 @@ enum {
 
 struct drawing {
     FILE *out;
-    const struct lm_page *page;
     const struct lm_comparison *comparison;
     const struct lm_chart *chart;
     bool alone;
-    int y;
+    int y;      /* where the next thing goes */
+    int status; /* 0 or -ENOMEM */
 };
 
 /* A bold line, a tick's distance from the edge, and a bar's beginning, in characters of about 7
@@ -73,10 +74,14 @@ static void text(const struct drawing *d, const char *string)
     lm_put_text(d->out, LM_FORM_MARKUP, string);
 }
 
-static void short_name(const struct drawing *d, enum lm_chart_name where, const char *name)
+static void short_name(struct drawing *d, enum lm_chart_name where, const char *name)
 {
     char *cut = lm_chart_short(where, name);
-    text(d, cut != NULL ? cut : "");
+    if (cut == NULL) {
+        d->status = -ENOMEM;
+        return;
+    }
+    text(d, cut);
     free(cut);
 }
 
@@ -103,7 +108,7 @@ static size_t candidate_count(const struct lm_comparison *comparison)
 }
 
 /* `whole`: for those who hear it, else cut to the room there is. */
-static void title(const struct drawing *d, bool whole)
+static void title(struct drawing *d, bool whole)
 {
     const struct lm_chart *chart = d->chart;
     if (chart->kind == LM_CHART_SUMMARY) {
@@ -121,9 +126,11 @@ static void title(const struct drawing *d, bool whole)
     }
 }
 
-void lm_chart_describe(const struct lm_page *page, const struct lm_chart *chart, FILE *out)
+/* One sentence that says what the chart shows. */
+static void describe(const struct drawing *d, FILE *out)
 {
-    const struct lm_comparison *c = page->own;
+    const struct lm_comparison *c = d->comparison;
+    const struct lm_chart *chart = d->chart;
     const char *baseline = c->implementations[c->baseline].name;
     if (chart->kind == LM_CHART_SUMMARY) {
         fprintf(out,
@@ -240,9 +247,8 @@ char *lm_chart_hint(const struct lm_comparison *comparison, const struct lm_matc
     const struct lm_compared_case *which = &comparison->cases[case_index];
     const struct lm_cell *cell = &matchup->cells[case_index];
     const size_t sides[] = {matchup->candidate, matchup->baseline};
-    char *hint = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&hint, &bytes);
+    struct lm_string_stream hint;
+    FILE *out = lm_string_begin(&hint);
     if (out == NULL) {
         return NULL;
     }
@@ -270,24 +276,20 @@ char *lm_chart_hint(const struct lm_comparison *comparison, const struct lm_matc
     if (cell->reason != NULL) {
         fprintf(out, "; %s", cell->reason);
     }
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed) {
-        free(hint);
-        return NULL;
-    }
-    return hint;
+    return lm_string_end(&hint);
 }
 
 /* One candidate on one case. Every lane has all parts, hidden where there is nothing to show, so
  * that a script can show another baseline by moving them. */
-static int lane(const struct drawing *d, const struct lm_axis *axis,
-                const struct lm_matchup *matchup, size_t case_index, size_t place, int y)
+static void lane(struct drawing *d, const struct lm_axis *axis, const struct lm_matchup *matchup,
+                 size_t case_index, size_t place, int y)
 {
     const struct lm_cell *cell = &matchup->cells[case_index];
     struct lm_placed placed = lm_chart_placed(d->comparison, matchup, case_index);
     char *hint = lm_chart_hint(d->comparison, matchup, case_index);
     if (hint == NULL) {
-        return -ENOMEM;
+        d->status = -ENOMEM;
+        return;
     }
     fprintf(d->out,
             "<svg class=\"lane\" data-case=\"%zu\" data-lane=\"%zu\" y=\"%d\" width=\"100%%\" "
@@ -314,7 +316,6 @@ static int lane(const struct drawing *d, const struct lm_axis *axis,
                 lm_verdict_word(cell->verdict));
     }
     fputs("</svg>\n", d->out);
-    return 0;
 }
 
 static void axis_labels(const struct drawing *d, const struct lm_axis *axis, int top, int bottom)
@@ -359,7 +360,7 @@ static const char *name_in_family(const struct lm_comparison *comparison, size_t
                : which->name;
 }
 
-static int draw_ratios(struct drawing *d)
+static void draw_ratios(struct drawing *d)
 {
     const struct lm_comparison *c = d->comparison;
     struct lm_axis axis = lm_chart_axis(c, d->chart);
@@ -381,15 +382,11 @@ static int draw_ratios(struct drawing *d)
         short_name(d, LM_NAME_LINE, name_in_family(c, case_index));
         fputs("</text>\n", d->out);
         while ((matchup = next_candidate(c, &index)) != NULL) {
-            int status = lane(d, &axis, matchup, case_index, place, y + LINE + (int)place * LANE);
-            if (status != 0) {
-                return status;
-            }
+            lane(d, &axis, matchup, case_index, place, y + LINE + (int)place * LANE);
             place++;
         }
     }
     d->y = bottom + TICKS;
-    return 0;
 }
 
 static int ratios_height(const struct drawing *d)
@@ -506,14 +503,16 @@ static void begin(struct drawing *d, int height)
     fprintf(d->out, ">\n<title id=\"title-%s\">", id);
     title(d, true);
     fprintf(d->out, "</title>\n<desc id=\"desc-%s\">", id);
-    char *words = NULL;
-    size_t bytes = 0;
-    FILE *memory = open_memstream(&words, &bytes);
-    if (memory != NULL) {
-        lm_chart_describe(d->page, d->chart, memory);
-        fclose(memory);
+    struct lm_string_stream description;
+    if (lm_string_begin(&description) != NULL) {
+        describe(d, description.out);
+    }
+    char *words = lm_string_end(&description);
+    if (words != NULL) {
         text(d, words);
         free(words);
+    } else {
+        d->status = -ENOMEM;
     }
     fputs("</desc>\n", d->out);
     if (d->alone) {
@@ -525,9 +524,7 @@ static void begin(struct drawing *d, int height)
 
 int lm_chart_draw(const struct lm_page *page, const struct lm_chart *chart, bool alone, FILE *out)
 {
-    struct drawing d = {
-        .out = out, .page = page, .comparison = page->own, .chart = chart, .alone = alone};
-    int status = 0;
+    struct drawing d = {.out = out, .comparison = page->own, .chart = chart, .alone = alone};
     begin(&d, chart->kind == LM_CHART_SUMMARY ? summary_height(&d) : ratios_height(&d));
     fprintf(out, "<text class=\"title\" x=\"0\" y=\"%d\">", LINE - 4);
     title(&d, false);
@@ -536,10 +533,10 @@ int lm_chart_draw(const struct lm_page *page, const struct lm_chart *chart, bool
     if (chart->kind == LM_CHART_SUMMARY) {
         draw_summary(&d);
     } else {
-        status = draw_ratios(&d);
+        draw_ratios(&d);
     }
     fputs("</svg>\n", out);
-    return status;
+    return d.status;
 }
 
 /* The charts of one family: its cases in page order, in parts of about equal length. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/catalogue.h"
+#include "harness/string_stream.h"
 #include "report/best.h"
 #include "report/compare_rows.h"
 #include "report/content.h"
@@ -556,9 +557,8 @@ static void reproduce(struct lm_writer *w)
     if (page->command[0] == '\0') {
         return;
     }
-    char *commands = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&commands, &bytes);
+    struct lm_string_stream stream;
+    FILE *out = lm_string_begin(&stream);
     if (out == NULL) {
         w->status = -ENOMEM;
         return;
@@ -568,9 +568,9 @@ static void reproduce(struct lm_writer *w)
     }
     fprintf(out, "ci/install-deps && ci/build\n%s --out results.jsonl\n", page->command);
     fputs("build/default/loopmark report results.jsonl --out pages", out);
-    if (fclose(out) != 0) {
+    char *commands = lm_string_end(&stream);
+    if (commands == NULL) {
         w->status = -ENOMEM;
-        free(commands);
         return;
     }
     w->kind->heading(w, 2, "reproduce", "Reproduce", NULL);

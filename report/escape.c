@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/string_stream.h"
+
 #define DIGITS_AND_LETTERS "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 /* Decodes one character. Returns its length in bytes, 0 when text is not UTF-8 there (overlong
@@ -284,17 +286,9 @@ void lm_put_words(FILE *out, enum lm_form form, const char *words)
 
 char *lm_escape_text(enum lm_form form, const char *text)
 {
-    char *escaped = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&escaped, &bytes);
-    if (out == NULL) {
-        return NULL;
+    struct lm_string_stream escaped;
+    if (lm_string_begin(&escaped) != NULL) {
+        lm_put_text(escaped.out, form, text);
     }
-    lm_put_text(out, form, text);
-    int failed = ferror(out);
-    if (fclose(out) != 0 || failed) {
-        free(escaped);
-        return NULL;
-    }
-    return escaped;
+    return lm_string_end(&escaped);
 }

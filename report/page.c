@@ -6,26 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/string_stream.h"
 #include "report/page_parts.h"
 
 char *lm_page_text(const char *format, ...)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL) {
-        return NULL;
-    }
+    struct lm_string_stream text;
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(out, format, arguments);
-    va_end(arguments);
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed) {
-        free(text);
-        return NULL;
+    if (lm_string_begin(&text) != NULL) {
+        vfprintf(text.out, format, arguments);
     }
-    return text;
+    va_end(arguments);
+    return lm_string_end(&text);
 }
 
 void lm_slug(char slug[64], const char *text)
@@ -116,15 +109,14 @@ static char *file_of(const char *path)
     return strdup(slash != NULL ? slash + 1 : path);
 }
 
-static struct lm_page *new_page(const char *path, const char *os)
+static struct lm_page *new_page(const char *path)
 {
     struct lm_page *page = calloc(1, sizeof *page);
     if (page == NULL) {
         return NULL;
     }
     page->file = file_of(path);
-    page->os = os != NULL ? strdup(os) : NULL;
-    if (page->file == NULL || (os != NULL && page->os == NULL)) {
+    if (page->file == NULL) {
         lm_page_free(page);
         return NULL;
     }
@@ -197,9 +189,15 @@ static int fill_against(struct lm_page *page, compare_fn *compare, const void *s
 }
 
 /* What both kinds of source have in common, once the page knows its facts. */
-static int fill_page(struct lm_page *page, compare_fn *compare, const void *source, char *error,
-                     size_t error_bytes)
+static int fill_page(struct lm_page *page, const char *os, compare_fn *compare, const void *source,
+                     char *error, size_t error_bytes)
 {
+    if (page->os == NULL && os != NULL) {
+        page->os = strdup(os);
+        if (page->os == NULL) {
+            return -ENOMEM;
+        }
+    }
     if (page->os == NULL) {
         snprintf(error, error_bytes,
                  "%s: does not say on which system it was measured; name it with --os, such as "
@@ -232,7 +230,7 @@ int lm_page_from_results(const struct lm_results *results, const char *os, struc
                          char *error, size_t error_bytes)
 {
     const struct lm_compare_options options = {.baseline = NULL};
-    struct lm_page *built = new_page(results->path, os);
+    struct lm_page *built = new_page(results->path);
     int status = built != NULL ? 0 : -ENOMEM;
     if (status == 0) {
         status = compare_results(results, &options, &built->own, error, error_bytes);
@@ -244,7 +242,7 @@ int lm_page_from_results(const struct lm_results *results, const char *os, struc
         status = lm_page_fill_curves(built, results);
     }
     if (status == 0) {
-        status = fill_page(built, compare_results, results, error, error_bytes);
+        status = fill_page(built, os, compare_results, results, error, error_bytes);
     }
     return conclude(built, status, page, error, error_bytes);
 }
@@ -253,7 +251,7 @@ int lm_page_from_import(const struct lm_import *import, const char *os, struct l
                         char *error, size_t error_bytes)
 {
     const struct lm_compare_options options = {.baseline = NULL};
-    struct lm_page *built = new_page(import->path, os);
+    struct lm_page *built = new_page(import->path);
     int status = built != NULL ? 0 : -ENOMEM;
     if (status == 0) {
         status = compare_import(import, &options, &built->own, error, error_bytes);
@@ -267,7 +265,7 @@ int lm_page_from_import(const struct lm_import *import, const char *os, struct l
         }
     }
     if (status == 0) {
-        status = fill_page(built, compare_import, import, error, error_bytes);
+        status = fill_page(built, os, compare_import, import, error, error_bytes);
     }
     return conclude(built, status, page, error, error_bytes);
 }

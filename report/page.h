@@ -48,8 +48,9 @@ struct lm_page {
     char (*family_ids)[64]; /* owned; a unique id for each family, fit for a URL's fragment */
 };
 
-/* `os` overrules what the source says, or NULL. 0, or a negative errno with one line in `error`:
- * -EINVAL when the source does not say on which system it was measured and `os` is NULL. */
+/* `os` is used where the source does not say its system; may be NULL. 0, or a negative errno with
+ * one line in `error`: -EINVAL when the source does not say on which system it was measured and
+ * `os` is NULL. */
 int lm_page_from_results(const struct lm_results *results, const char *os, struct lm_page **page,
                          char *error, size_t error_bytes);
 int lm_page_from_import(const struct lm_import *import, const char *os, struct lm_page **page,

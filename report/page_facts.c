@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/catalogue.h"
+#include "harness/string_stream.h"
 #include "report/page_parts.h"
 
 static const json_t *member(const json_t *environment, const char *group, const char *name)
@@ -244,19 +245,11 @@ static const struct {
 
 static char *fact_text(fact_fn *fact, const struct lm_run *run)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL) {
-        return NULL;
+    struct lm_string_stream text;
+    if (lm_string_begin(&text) != NULL) {
+        fact(text.out, run);
     }
-    fact(out, run);
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return lm_string_end(&text);
 }
 
 static int add_facts(struct lm_page *page, const struct lm_run *run)
@@ -326,28 +319,28 @@ static bool is_calibrated(const struct lm_run *run)
 /* The command that repeats a run, seed and all. */
 static char *command_of(const struct lm_run *run)
 {
+    struct lm_string_stream command;
     char *cases = lm_case_options(run), *backends = fact_text(put_backend_list, run);
-    char *command = NULL;
-    size_t bytes = 0;
-    FILE *out = cases != NULL && backends != NULL ? open_memstream(&command, &bytes) : NULL;
-    if (out != NULL) {
-        fputs("build/default/loopmark run --backend ", out);
-        lm_put_shell_word(out, backends);
-        fputs(" --baseline ", out);
-        lm_put_shell_word(out, run->backends[run->baseline_index].spec);
-        fprintf(out, "%s%s%s --iterations %u --duration %g --warmup %g --order %s --seed %llu",
+    bool whole = lm_string_begin(&command) != NULL && cases != NULL && backends != NULL;
+    if (whole) {
+        fputs("build/default/loopmark run --backend ", command.out);
+        lm_put_shell_word(command.out, backends);
+        fputs(" --baseline ", command.out);
+        lm_put_shell_word(command.out, run->backends[run->baseline_index].spec);
+        fprintf(command.out,
+                "%s%s%s --iterations %u --duration %g --warmup %g --order %s --seed %llu",
                 cases[0] != '\0' ? " " : "", cases, is_calibrated(run) ? " --calibrate" : "",
                 run->iterations, run->duration_s, run->warmup_s,
                 run->interleaved ? "interleaved" : "blocked", (unsigned long long)run->seed);
-        bool failed = ferror(out) != 0;
-        if (fclose(out) != 0 || failed) {
-            free(command);
-            command = NULL;
-        }
     }
     free(cases);
     free(backends);
-    return command;
+    char *text = lm_string_end(&command);
+    if (!whole) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }
 
 /* "2026-12-01T04:10:19Z" becomes "2026-12-01 04:10 UTC"; another form stays as it is. */
@@ -370,7 +363,7 @@ int lm_page_describe(struct lm_page *page, const struct lm_run *run)
 {
     const json_t *e = run->environment;
     const char *os = os_of(json_string_value(member(e, "os", "kernel")));
-    if (page->os == NULL && os != NULL && os[0] != '\0') {
+    if (os != NULL && os[0] != '\0') {
         page->os = strdup(os);
         if (page->os == NULL) {
             return -ENOMEM;

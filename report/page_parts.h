@@ -8,7 +8,7 @@
 /* Formatted text that the caller frees; NULL when memory is short. */
 char *lm_page_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What the run record says: os (unless set), date, version, commit, machine, label, command
+/* What the run record says: os, date, version, commit, machine, label, command
  * and the facts. 0 or -ENOMEM; page->os stays NULL when it is not known. */
 int lm_page_describe(struct lm_page *page, const struct lm_run *run);
 

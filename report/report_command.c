@@ -54,7 +54,7 @@ static void print_help(void)
          "  loopmark report results/loopmark-20261201-041019.jsonl\n"
          "  loopmark report --out site --format html linux.jsonl.gz macos.jsonl.gz\n"
          "  loopmark report --os macOS corosio-macos-2026-10-02.csv\n"
-         "  loopmark report --page Linux --out report/pages report/pages/results/*.gz\n"
+         "  loopmark report --page Linux --out report/pages report/pages/*.jsonl.gz\n"
          "\n"
          "Exit codes: 0 the pages are written; 2 wrong use, unreadable input, or a page could not\n"
          "be written: then the former pages are still there.");
@@ -249,7 +249,8 @@ static void tell_apart(struct pages *pages)
         snprintf(before, sizeof before, "%s", first);
         if (shared) {
             lm_slug(date, page->date);
-            snprintf(page->slug, sizeof page->slug, "%.24s--%.20s-%zu", first, date, number);
+            const char *day = date[1] == '\0' ? "undated" : date + (date[0] == 'x');
+            snprintf(page->slug, sizeof page->slug, "%.24s--%.20s-%zu", first, day, number);
         }
     }
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/string_stream.h"
 #include "report/numbers.h"
 #include "report/policy.h"
 
@@ -112,18 +113,11 @@ void lm_word_answer(FILE *out, enum lm_form form, const struct lm_tally *tally,
 
 char *lm_answer_text(const struct lm_tally *tally, const char *baseline)
 {
-    char *answer = NULL;
-    size_t bytes = 0;
-    FILE *memory = open_memstream(&answer, &bytes);
-    if (memory == NULL) {
-        return NULL;
+    struct lm_string_stream answer;
+    if (lm_string_begin(&answer) != NULL) {
+        lm_word_answer(answer.out, LM_FORM_PLAIN, tally, baseline);
     }
-    lm_word_answer(memory, LM_FORM_PLAIN, tally, baseline);
-    if (fclose(memory) != 0) {
-        free(answer);
-        return NULL;
-    }
-    return answer;
+    return lm_string_end(&answer);
 }
 
 void lm_word_noise_floor(FILE *out, enum lm_form form, const struct lm_comparison *comparison,

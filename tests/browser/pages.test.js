@@ -423,6 +423,18 @@ test('charts as files are drawn too, and hostile names do nothing there', async 
     }
 });
 
+test('the page of 113 cases, 8 backends and 7 iterations is below 3 MB and fits at 360 px', async () => {
+    fixture.large(at('large.jsonl'));
+    run('report', at('large.jsonl'), '--out', at('large'), '--format', 'html');
+    assert.ok(fs.statSync(slug('large')).size < 3e6);
+    await visit(slug('large'), {viewport: {width: 360, height: 800}}, async (page) => {
+        assert.equal(await page.locator('table.cases tbody tr').count(), 113 * 8);
+        await page.getByRole('combobox', {name: 'Baseline'}).selectOption('backend_7');
+        assert.match(await page.locator('ul.answers li').first().innerText(), /^backend_0: 0 faster · 0 within noise · 113 slower of 113/);
+        assert.deepEqual(await faultsOfCharts(page), []);
+    });
+});
+
 const renderers = {adoc: ['asciidoctor', ['-q', '-w', '--failure-level', 'WARN', '-o', '-']],
     md: ['cmark-gfm', ['--unsafe', '-e', 'table', '-e', 'strikethrough', '-e', 'autolink', '-e', 'tagfilter', '-e', 'tasklist']]};
 
