@@ -6,17 +6,21 @@
 
 #include "harness/random.h"
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
+/* Shell's sort with Ciura's gaps. A page sorts the 2000 medians of some 6000 bootstraps, where
+ * qsort's calls of a comparison took two thirds of all its time. */
 void lm_sort(double *values, size_t count)
 {
-    if (count > 1) {
-        qsort(values, count, sizeof *values, compare_doubles);
+    static const size_t gaps[] = {64000, 29000, 13000, 5900, 2700, 1200, 701,
+                                  301,   132,   57,    23,   10,   4,    1};
+    for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
+        for (size_t from = gaps[i]; from < count; from++) {
+            double value = values[from];
+            size_t to = from;
+            for (; to >= gaps[i] && values[to - gaps[i]] > value; to -= gaps[i]) {
+                values[to] = values[to - gaps[i]];
+            }
+            values[to] = value;
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-/* The published load comparisons: a group's figure is the median over its cases of the difference of
- * the medians, and has to come out of the functions that comparisons use. */
+/* The published load comparisons: a group's figure is the median over its cases of the difference
+ * of the medians, and has to come out of the functions that comparisons use. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -339,11 +339,10 @@ static void families_with_one_slug_keep_ids_of_their_own(void **state)
 static void names_are_cut_by_the_columns_they_take(void **state)
 {
     (void)state;
-    static const char *const pairs[][2] = {
-        {"io_uring:hybrid=1", "io_uring:hybrid=1"},
-        {"io_uring:hybrid=10", "io_uring:hybrid=…"},
-        {"漢字漢字漢字漢字漢字", "漢字漢字漢字漢字…"},
-        {"", ""}};
+    static const char *const pairs[][2] = {{"io_uring:hybrid=1", "io_uring:hybrid=1"},
+                                           {"io_uring:hybrid=10", "io_uring:hybrid=…"},
+                                           {"漢字漢字漢字漢字漢字", "漢字漢字漢字漢字…"},
+                                           {"", ""}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         char *cut = lm_chart_short(LM_NAME_BAR, pairs[i][0]);
         assert_string_equal(cut, pairs[i][1]);

@@ -277,10 +277,9 @@ static void write_results(const char *path, const char *kernel, const char *date
 {
     FILE *out = fopen(path, "w");
     assert_non_null(out);
-    fprintf(out,
-            "{\"record\":\"run\",\"schema\":1,\"id\":\"r1\",\"label\":\"\",\"iterations\":3,"
-            "\"duration_s\":0.1,\"warmup_s\":0.05,\"timeout_s\":20.0,\"seed\":\"7\","
-            "\"interleaved\":true,\"baseline_index\":0,\"backends\":[");
+    fprintf(out, "{\"record\":\"run\",\"schema\":1,\"id\":\"r1\",\"label\":\"\",\"iterations\":3,"
+                 "\"duration_s\":0.1,\"warmup_s\":0.05,\"timeout_s\":20.0,\"seed\":\"7\","
+                 "\"interleaved\":true,\"baseline_index\":0,\"backends\":[");
     for (int i = 0; i < 2; i++) {
         fprintf(out,
                 "%s{\"spec\":\"%s\",\"title\":\"t\",\"settings\":\"\",\"unavailable\":null,"
@@ -293,18 +292,19 @@ static void write_results(const char *path, const char *kernel, const char *date
             "false}],\"environment\":{\"date_utc\":\"%s\",\"os\":{\"kernel\":\"%s\"}}}\n",
             date, kernel);
     for (int i = 0; i < 6; i++) {
-        fprintf(out,
-                "{\"record\":\"sample\",\"run\":\"r1\",\"case\":\"fan_out/fork_join/1\","
-                "\"backend\":\"%s\",\"case_index\":0,\"backend_index\":%d,\"iteration\":%d,"
-                "\"reason\":null,\"warning\":null,\"status\":\"ok\",\"metric\":%f,\"elapsed_s\":0.1,"
-                "\"operations\":100,\"bytes\":0,\"drained_operations\":0,\"drained_bytes\":0,"
-                "\"cpu_user_s\":0.01,\"cpu_system_s\":0.01,\"rss_peak_bytes\":1,\"rss_bytes\":1,"
-                "\"voluntary_switches\":0,\"involuntary_switches\":0,\"latency\":{\"mean_ns\":10.0,"
-                "\"min_ns\":10,\"p50_ns\":10,\"p90_ns\":10,\"p95_ns\":10,\"p99_ns\":10,\"p999_ns\":"
-                "10,\"max_ns\":10,\"histogram\":[[10,100]]},\"counters\":{\"syscalls\":{\"send\":"
-                "100},\"waits\":0,\"wakeups\":0,\"speculative_hits\":0,\"speculative_misses\":0,"
-                "\"overflows\":0}}\n",
-                i % 2 > 0 ? "epoll" : "reactor", i % 2, i / 2, figure + i);
+        fprintf(
+            out,
+            "{\"record\":\"sample\",\"run\":\"r1\",\"case\":\"fan_out/fork_join/1\","
+            "\"backend\":\"%s\",\"case_index\":0,\"backend_index\":%d,\"iteration\":%d,"
+            "\"reason\":null,\"warning\":null,\"status\":\"ok\",\"metric\":%f,\"elapsed_s\":0.1,"
+            "\"operations\":100,\"bytes\":0,\"drained_operations\":0,\"drained_bytes\":0,"
+            "\"cpu_user_s\":0.01,\"cpu_system_s\":0.01,\"rss_peak_bytes\":1,\"rss_bytes\":1,"
+            "\"voluntary_switches\":0,\"involuntary_switches\":0,\"latency\":{\"mean_ns\":10.0,"
+            "\"min_ns\":10,\"p50_ns\":10,\"p90_ns\":10,\"p95_ns\":10,\"p99_ns\":10,\"p999_ns\":"
+            "10,\"max_ns\":10,\"histogram\":[[10,100]]},\"counters\":{\"syscalls\":{\"send\":"
+            "100},\"waits\":0,\"wakeups\":0,\"speculative_hits\":0,\"speculative_misses\":0,"
+            "\"overflows\":0}}\n",
+            i % 2 > 0 ? "epoll" : "reactor", i % 2, i / 2, figure + i);
     }
     fprintf(out, "{\"record\":\"end\",\"run\":\"r1\",\"samples\":6}\n");
     assert_int_equal(fclose(out), 0);
@@ -320,8 +320,8 @@ static void each_system_gets_a_page_and_the_landing_page_leads_to_all(void **sta
 {
     (void)state;
     write_two_systems();
-    assert_int_equal(
-        PROGRAM_RUN(&program, NULL, LM_PROGRAM, "report", "mac.jsonl", "linux.jsonl"), 0);
+    assert_int_equal(PROGRAM_RUN(&program, NULL, LM_PROGRAM, "report", "mac.jsonl", "linux.jsonl"),
+                     0);
     assert_said(&program, "pages/linux.html\n");
     assert_said(&program, "pages/macos.md\n");
     assert_said(&program, "pages/methodology.adoc\n");
@@ -384,8 +384,8 @@ static void page_leaves_the_other_pages_as_they_are(void **state)
 {
     (void)state;
     write_two_systems();
-    assert_int_equal(
-        PROGRAM_RUN(&program, NULL, LM_PROGRAM, "report", "mac.jsonl", "linux.jsonl"), 0);
+    assert_int_equal(PROGRAM_RUN(&program, NULL, LM_PROGRAM, "report", "mac.jsonl", "linux.jsonl"),
+                     0);
     char *mac = read_file("pages/macos.html"), *method = read_file("pages/methodology.html");
     write_results("linux.jsonl", "Linux", "2026-12-02T04:10:19Z", 3000.0);
     write_results("mac.jsonl", "Darwin", "2026-12-02T04:10:19Z", 3000.0);
@@ -463,11 +463,12 @@ static void what_can_not_be_read_is_one_line_and_no_page(void **state)
 {
     (void)state;
     write_two_systems();
-    assert_int_equal(system("sed 's/\"schema\":1/\"schema\":9/' linux.jsonl >newer.jsonl; "
-                            "cat linux.jsonl mac.jsonl >two.jsonl; echo hello >foreign.txt; "
-                            "sed 's/\"metric\":1000/\"metric\":-1000/' linux.jsonl >minus.jsonl; "
-                            "sed 's/\"metric\":1000.000000/\"metric\":NaN/' linux.jsonl >nan.jsonl"),
-                     0);
+    assert_int_equal(
+        system("sed 's/\"schema\":1/\"schema\":9/' linux.jsonl >newer.jsonl; "
+               "cat linux.jsonl mac.jsonl >two.jsonl; echo hello >foreign.txt; "
+               "sed 's/\"metric\":1000/\"metric\":-1000/' linux.jsonl >minus.jsonl; "
+               "sed 's/\"metric\":1000.000000/\"metric\":NaN/' linux.jsonl >nan.jsonl"),
+        0);
     static const char *const wrong[][2] = {
         {"newer.jsonl", "newer.jsonl:1: written by a newer loopmark: schema 9, this one reads up "
                         "to 1; use that version"},
@@ -499,8 +500,8 @@ static void wrong_use_is_one_line(void **state)
         {"--page", "macOS", "--page: no file is of 'macOS'; there is linux"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(PROGRAM_RUN(&program, NULL, LM_PROGRAM, "report", wrong[i][0],
-                                     wrong[i][1], "linux.jsonl"),
+        assert_int_equal(PROGRAM_RUN(&program, NULL, LM_PROGRAM, "report", wrong[i][0], wrong[i][1],
+                                     "linux.jsonl"),
                          2);
         assert_said(&program, wrong[i][2]);
     }
@@ -555,13 +556,12 @@ static void one_backend_alone_is_a_page_without_charts(void **state)
                             ">alone.jsonl"),
                      0);
     assert_int_equal(PROGRAM_RUN(&program, NULL, LM_PROGRAM, "report", "alone.jsonl"), 0);
-    assert_file_has("pages/linux.md",
-                    "Nothing was compared: the source has the baseline only.");
+    assert_file_has("pages/linux.md", "Nothing was compared: the source has the baseline only.");
     assert_file_has("pages/linux.md", "| `fan_out/fork_join/1` | `reactor` | 1.00K ops/s |");
     assert_false(exists("pages/charts"));
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+#define IN_FOLDER(test)  cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 #define WITH_TABLE(test) cmocka_unit_test_setup_teardown(test, report_table, leave_folder)
 
 int main(void)

@@ -43,10 +43,12 @@ after(async () => {
     fs.rmSync(folder, {recursive: true, force: true});
 });
 
-/* Opens a page; anything it fetches, logs or throws fails the test at the end. */
-async function visit(file, options, action) {
+/* Opens files one after the other in one window: action gets the page and a function that opens one.
+ * Anything that a page fetches, logs or throws fails the test at the end. */
+async function browse(options, action) {
     const context = await browser.newContext({viewport: {width: 1024, height: 900}, ...options});
     const page = await context.newPage(), troubles = [];
+    let url;
     page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
     page.on('console', (message) => troubles.push(`console: ${message.text()}`));
     page.on('dialog', (dialog) => {
@@ -54,18 +56,25 @@ async function visit(file, options, action) {
         dialog.dismiss();
     });
     page.on('request', (request) => {
-        if (request.url() !== `file://${encodeURI(file)}`) {
+        if (request.url() !== url) {
             troubles.push(`request: ${request.url()}`);
         }
     });
     try {
-        await page.goto(`file://${file}`);
-        await action(page);
+        await action(page, async (file) => {
+            url = `file://${encodeURI(file)}`;
+            await page.goto(url);
+        });
     } finally {
         await context.close();
     }
     assert.deepEqual(troubles, []);
 }
+
+const visit = (file, options, action) => browse(options, async (page, open) => {
+    await open(file);
+    await action(page);
+});
 
 const openAll = (page) => page.evaluate(() => document.querySelectorAll('details').forEach((details) => { details.open = true; }));
 
@@ -84,17 +93,20 @@ test('every page is valid HTML', async () => {
 
 test('no page is wider than its window, at any width, light and dark', async () => {
     for (const name of ['plain', 'hostile', 'table']) {
-        for (const file of pages(name)) {
-            for (const width of WIDTHS) {
-                for (const colorScheme of ['light', 'dark']) {
-                    await visit(file, {viewport: {width, height: 800}, colorScheme}, async (page) => {
-                        await openAll(page);
+        await browse({}, async (page, open) => {
+            for (const file of pages(name)) {
+                await open(file);
+                await openAll(page);
+                for (const width of WIDTHS) {
+                    for (const colorScheme of ['light', 'dark']) {
+                        await page.setViewportSize({width, height: 800});
+                        await page.emulateMedia({colorScheme});
                         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
                         assert.ok(over <= 0, `${path.basename(file)} at ${width}: ${over} px too wide`);
-                    });
+                    }
                 }
             }
-        }
+        });
     }
 });
 
@@ -413,13 +425,14 @@ test('hostile text is shown as it is and does nothing', async () => {
 
 test('charts as files are drawn too, and hostile names do nothing there', async () => {
     for (const name of ['plain', 'hostile', 'table']) {
-        for (const file of fs.readdirSync(at(name, 'charts'))) {
-            await visit(at(name, 'charts', file), {}, async (page) => {
+        await browse({}, async (page, open) => {
+            for (const file of fs.readdirSync(at(name, 'charts'))) {
+                await open(at(name, 'charts', file));
                 const [tag, width, wrong] = await page.evaluate(() => [document.documentElement.tagName, document.documentElement.getBoundingClientRect().width,
                     document.querySelectorAll('script, parsererror, img').length]);
                 assert.deepEqual([tag, width, wrong], ['svg', 960, 0], file);
-            });
-        }
+            }
+        });
     }
 });
 

@@ -26,8 +26,8 @@ static void check_text(const char *text)
     }
 }
 
-/* Tags open and close in pairs, attributes are quoted, and no number is none. Style, data and script
- * hold no `<` of their own but for the script's, which are followed by a space or `=`. */
+/* Tags open and close in pairs, attributes are quoted, and no number is none. Style, data and
+ * script hold no `<` of their own but for the script's, which are followed by a space or `=`. */
 static void check_markup(const char *text)
 {
     for (const char *at = text; (at = strchr(at, '<')) != NULL; at++) {
