@@ -78,7 +78,10 @@ static void add_tick(struct lm_axis *axis, double ratio, bool times)
     *tick = (struct lm_tick){.ratio = ratio, .percent = percent};
     snprintf(tick->times, sizeof tick->times, "%.4g×", ratio);
     snprintf(tick->difference, sizeof tick->difference,
-             fabs(difference) < 10.0 ? "%+.2g %%" : "%+.3g %%", difference);
+             fabs(difference) < 10.0     ? "%+.2g %%"
+             : fabs(difference) < 1000.0 ? "%+.3g %%"
+                                         : "%+.0f %%",
+             difference);
     if (ratio == 1.0) {
         strcpy(tick->difference, "0 %");
     }
