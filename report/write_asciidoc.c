@@ -1,4 +1,6 @@
 /* AsciiDoc, for Asciidoctor and Antora. */
+#include <errno.h>
+
 #include "report/writer.h"
 
 static void put(struct lm_writer *w, const char *text)
@@ -180,7 +182,7 @@ static void chart(struct lm_writer *w, const struct lm_chart *chart)
     if (w->inline_charts) {
         put(w, "\n++++\n");
         if (lm_chart_draw(w->page, chart, true, w->out) != 0) {
-            w->status = -1;
+            w->status = -ENOMEM;
         }
         put(w, "++++\n");
         return;
