@@ -126,25 +126,21 @@ static void title(struct drawing *d, bool whole)
     }
 }
 
-/* One sentence that says what the chart shows. */
-static void describe(const struct drawing *d, FILE *out)
+char *lm_chart_description(const struct lm_comparison *comparison, const struct lm_chart *chart)
 {
-    const struct lm_comparison *c = d->comparison;
-    const struct lm_chart *chart = d->chart;
-    const char *baseline = c->implementations[c->baseline].name;
+    const char *baseline = comparison->implementations[comparison->baseline].name;
     if (chart->kind == LM_CHART_SUMMARY) {
-        fprintf(out,
-                "For each family and candidate, how many cases are slower than, within noise of "
-                "and faster than %s, and the median difference.",
-                baseline);
-        return;
-    }
-    fprintf(out,
-            "For %zu case%s of %s, each candidate's ratio to %s on a logarithmic axis, better to "
-            "the right, with its interval and the band that is within noise. The table that "
-            "follows has the same figures.",
-            chart->case_count, chart->case_count == 1 ? "" : "s", c->families[chart->family].name,
+        return lm_page_text(
+            "For each family and candidate, how many cases are slower than, within noise of "
+            "and faster than %s, and the median difference.",
             baseline);
+    }
+    return lm_page_text(
+        "For %zu case%s of %s, each candidate's ratio to %s on a logarithmic axis, better to "
+        "the right, with its interval and the band that is within noise. The table that "
+        "follows has the same figures.",
+        chart->case_count, chart->case_count == 1 ? "" : "s",
+        comparison->families[chart->family].name, baseline);
 }
 
 /* A mark of an implementation at a place; `look` says what is filled. */
@@ -503,11 +499,7 @@ static void begin(struct drawing *d, int height)
     fprintf(d->out, ">\n<title id=\"title-%s\">", id);
     title(d, true);
     fprintf(d->out, "</title>\n<desc id=\"desc-%s\">", id);
-    struct lm_string_stream description;
-    if (lm_string_begin(&description) != NULL) {
-        describe(d, description.out);
-    }
-    char *words = lm_string_end(&description);
+    char *words = lm_chart_description(d->comparison, d->chart);
     if (words != NULL) {
         text(d, words);
         free(words);

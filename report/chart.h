@@ -99,6 +99,10 @@ char *lm_chart_short(enum lm_chart_name where, const char *name);
 char *lm_chart_hint(const struct lm_comparison *comparison, const struct lm_matchup *matchup,
                     size_t case_index);
 
+/* What the chart shows of `comparison`, for readers who do not see it: plain; the caller frees it.
+ * NULL when memory is short. */
+char *lm_chart_description(const struct lm_comparison *comparison, const struct lm_chart *chart);
+
 /* Draws a chart. `alone`: as a file of its own, with its style and a background; else as a part of
  * an HTML page, whose style it takes. Errors are left in the stream's error flag; 0 or -ENOMEM. */
 int lm_chart_draw(const struct lm_page *page, const struct lm_chart *chart, bool alone, FILE *out);

@@ -126,6 +126,16 @@ function sortTable(table, title, descending) {
     }
 }
 
+/* What another baseline moved goes to its new place. */
+function sortAgain() {
+    for (const table of all('table.cases')) {
+        const by = all('thead th', table).find((th) => th.getAttribute('aria-sort') !== 'none');
+        if (by) {
+            sortTable(table, by.textContent, by.getAttribute('aria-sort') === 'descending');
+        }
+    }
+}
+
 function makeSortable(table) {
     for (const th of all('thead th', table)) {
         const title = th.textContent;
@@ -175,7 +185,8 @@ function hintOf(who, caseIndex, cell) {
     const median = (i) => rowOf(i, caseIndex).cells[2].textContent;
     const spread = (i) => rowOf(i, caseIndex).cells[3].textContent;
     const side = (i) => `${data.implementations[i].name} ${median(i)}, CV ${spread(i)}`;
-    return `${data.cases[caseIndex].name}: ${side(who)}; ${side(state.baseline)}; ${cell[1]}, ` +
+    const {name, operation} = data.cases[caseIndex];
+    return `${name}${operation ? ` (${operation})` : ''}: ${side(who)}; ${side(state.baseline)}; ${cell[1]}, ` +
         `${data.verdicts[cell[0]].word}; paired ratio ${cell[2]}`;
 }
 
@@ -265,6 +276,7 @@ function showBars(svg) {
 function showCharts() {
     data.charts.forEach((chart, index) => {
         const svg = document.getElementById(`chart-${chart.id}`);
+        svg.querySelector('desc').textContent = against().descriptions[index];
         if (index === 0) {
             showBars(svg);
         } else {
@@ -308,6 +320,7 @@ function showRows() {
 
 function show() {
     caseRows.forEach(showCaseRow);
+    sortAgain();
     showAnswers();
     showSummary();
     if (data.charts.length > 0) {
@@ -443,9 +456,17 @@ function toggle(set, value, present) {
     }
 }
 
+/* Every word that the verdict of a row can be, whichever the baseline. */
+function verdictWords() {
+    const comparisons = data.against.filter((one) => one);
+    const seen = new Set(comparisons.flatMap((one) => [...one.cells, one.copy ?? []]).flat().map((cell) => cell[0]));
+    const copied = comparisons.length > 1 && comparisons.some((one) => one.copy);
+    return [...data.verdicts.filter((_, verdict) => seen.has(verdict)).map((verdict) => verdict.word),
+        'baseline', ...(copied ? ['not compared'] : [])];
+}
+
 function makeControls() {
-    const words = [...new Set([...data.verdicts.map((verdict) => verdict.word), 'baseline'])]
-        .filter((word) => caseRows.some((entry) => entry.verdict === word) || word === 'faster' || word === 'slower');
+    const words = verdictWords();
     const names = data.implementations.map((implementation, who) => [who, implementation.name]);
     controls.replaceChildren(
         choice('Baseline', names.filter(([who]) => data.against[who]).map(([who, name]) => [who, name, who === data.baseline]),

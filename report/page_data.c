@@ -236,11 +236,14 @@ static json_t *answers_of(struct data *data, const struct lm_comparison *c,
 {
     json_t *all = list(data);
     for (int section = 0; section < LM_SECTION_COUNT; section++) {
-        char *answer = matchup->sections[section].case_count > 0
-                           ? lm_answer_text(&matchup->sections[section],
-                                            c->implementations[matchup->baseline].name)
-                           : NULL;
-        add(data, all, answer != NULL ? string(data, answer) : json_null());
+        const struct lm_tally *tally = &matchup->sections[section];
+        if (tally->case_count == 0) {
+            add(data, all, json_null());
+            continue;
+        }
+        char *answer = lm_answer_text(tally, c->implementations[matchup->baseline].name);
+        add(data, all, string(data, answer != NULL ? answer : ""));
+        data->failed = data->failed || answer == NULL;
         free(answer);
     }
     return all;
@@ -334,7 +337,7 @@ static json_t *against(struct data *data, const struct lm_comparison *c)
 {
     json_t *all = object(data), *lanes = list(data), *answers = list(data), *axes = list(data);
     json_t *rows = list(data), *sections = list(data), *bars = list(data), *cells = list(data);
-    json_t *copy = json_null();
+    json_t *copy = json_null(), *descriptions = list(data);
     for (size_t i = 0; i < c->matchup_count; i++) {
         const struct lm_matchup *matchup = &c->matchups[i];
         if (matchup->aa) {
@@ -350,7 +353,11 @@ static json_t *against(struct data *data, const struct lm_comparison *c)
         add(data, cells, cells_of(data, c, matchup));
     }
     for (size_t i = 0; i < data->page->chart_count; i++) {
+        char *description = lm_chart_description(c, &data->page->charts[i]);
         add(data, axes, axis_of(data, c, &data->page->charts[i]));
+        add(data, descriptions, string(data, description != NULL ? description : ""));
+        data->failed = data->failed || description == NULL;
+        free(description);
     }
     set(data, all, "lanes", lanes);
     set(data, all, "answers", answers);
@@ -360,6 +367,7 @@ static json_t *against(struct data *data, const struct lm_comparison *c)
     set(data, all, "cells", cells);
     set(data, all, "copy", copy);
     set(data, all, "axes", axes);
+    set(data, all, "descriptions", descriptions);
     return all;
 }
 

@@ -10,8 +10,9 @@
 
 /* Writes the data, fit to stand inside <script>: no `<` is in it. 0 or -ENOMEM. Members:
  *   baseline         index of the page's own baseline
- *   implementations  name, cut (as it stands on a line, an axis, a bar), aa, shape (a path), colour
- * (class cN) families         name, id cases            name, operation, family, higher (is better)
+ *   implementations  name; cut: on a line, an axis, before a bar; aa; shape: a path; colour: of cN
+ *   families         name, id
+ *   cases            name, operation, family, higher (is better)
  *   verdicts         words and looks (classes of chart.css), by verdict
  *   columns          of a case's table that can be sorted as numbers: their place in `figures`
  *   figures          [implementation][case]: median, cv, p50, p99, cpu, calls; null if unknown
@@ -27,6 +28,7 @@
  *     copy           as a lane of `cells`: the baseline's second copy, null if there is none
  *     axes           [chart]: low and high as log10, ticks with place and two labels; null for the
  *                    summary
+ *     descriptions   [chart]: what it shows, in words
  *   charts           id and cases of each chart */
 int lm_page_put_data(const struct lm_page *page, FILE *out);
 
