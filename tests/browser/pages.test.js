@@ -205,6 +205,23 @@ test('every column sorts both ways, with what is not known at the end', async ()
     });
 });
 
+test('rows sorted by what the baseline moves are sorted again, and every verdict can be asked for', async () => {
+    await visit(slug('plain'), {}, async (page) => {
+        await openAll(page);
+        const table = page.locator('section', {has: page.locator('#fan_out')}).locator('table.cases');
+        await table.getByRole('button', {name: 'vs base'}).click();
+        const words = await page.getByRole('group', {name: 'Only these verdicts'}).getByRole('checkbox').evaluateAll((all) => all.map((box) => box.parentNode.innerText.trim()));
+        for (const baseline of ['slow', 'bare', 'base']) {
+            await page.getByRole('combobox', {name: 'Baseline'}).selectOption(baseline);
+            const [differences, verdicts] = await table.locator('tbody tr').evaluateAll((rows) => [4, 5].map((i) => rows.map((row) => row.cells[i].textContent)));
+            const keys = differences.filter((text) => text !== '-').map((text) => parseFloat(text || '0'));
+            keys.forEach((key, i) => assert.ok(i === 0 || keys[i - 1] <= key, `${baseline}: ${keys[i - 1]} before ${key}`));
+            assert.deepEqual(verdicts.filter((word) => !words.includes(word)), []);
+            assert.match(await page.locator('#chart-fan_out--part-1 desc').textContent(), new RegExp(`ratio to ${baseline} on`));
+        }
+    });
+});
+
 /* What lies outside of its chart, and texts that overlap. */
 const faultsOfCharts = (page) => page.evaluate(() => {
     const faults = [];
@@ -215,7 +232,7 @@ const faultsOfCharts = (page) => page.evaluate(() => {
             if (box.width + box.height > 0 && (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1)) {
                 faults.push(`${svg.id}: ${part.outerHTML.slice(0, 120)} is outside`);
             }
-            if (/NaN|Infinity|undefined/.test(part.outerHTML)) {
+            if (/NaN|Infinity|undefined|e\+\d/.test(part.outerHTML)) {
                 faults.push(`${svg.id}: ${part.outerHTML.slice(0, 120)}`);
             }
         }
@@ -394,8 +411,11 @@ test('all text has a contrast of at least 4.5, all marks of 3, light and dark', 
 
 test('printed, a page is on paper colours, without controls, and fits', async () => {
     await visit(slug('plain'), {colorScheme: 'dark'}, async (page) => {
-        await openAll(page);
         await page.emulateMedia({media: 'print', colorScheme: 'dark'});
+        const table = page.locator('table.cases').first();
+        assert.ok(await table.evaluate((one) => one.checkVisibility()), 'what is folded is printed');
+        assert.match(await table.locator('thead').innerText(), /case\s+implementation\s+median/);
+        await openAll(page);
         await page.setViewportSize({width: 720, height: 1000});
         assert.equal(await page.locator('form').isVisible(), false);
         assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
@@ -492,7 +512,10 @@ test('the landing page leads to each page, and a page back', async () => {
         assert.deepEqual(await page.locator('tbody a').evaluateAll((all) => all.map((link) => link.getAttribute('href'))), ['linux.html', 'macos.html']);
     });
     for (const file of pages('two')) {
-        const links = await new Promise((resolve) => visit(file, {}, async (page) => resolve(await page.locator('a').evaluateAll((all) => all.map((link) => link.getAttribute('href'))))));
+        let links;
+        await visit(file, {}, async (page) => {
+            links = await page.locator('a').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
+        });
         for (const link of links) {
             const [target, fragment] = link.split('#'), there = target === '' ? file : at('two', target);
             assert.ok(fs.existsSync(there), `${path.basename(file)}: ${link}`);
