@@ -68,6 +68,14 @@ const struct lm_matchup *lm_matchup_of(const struct lm_comparison *comparison, s
     return NULL;
 }
 
+bool lm_is_lead(const struct lm_tally *against_the_next)
+{
+    size_t faster = against_the_next->verdicts[LM_VERDICT_FASTER],
+           slower = against_the_next->verdicts[LM_VERDICT_SLOWER],
+           judged = faster + slower + against_the_next->verdicts[LM_VERDICT_WITHIN_NOISE];
+    return faster > slower && (double)faster >= lm_policy.lead_share * (double)judged;
+}
+
 struct lm_leaders lm_leaders_of_family(const struct lm_comparison *comparison, size_t family)
 {
     struct lm_leaders leaders = {SIZE_MAX, SIZE_MAX};

@@ -6,6 +6,8 @@
 #ifndef LM_BEST_H
 #define LM_BEST_H
 
+#include <stdbool.h>
+
 #include "report/comparison.h"
 
 /* The implementation with the best median of a case, if the difference to each other one is outside
@@ -20,6 +22,10 @@ struct lm_leaders {
     size_t first, second;
 };
 struct lm_leaders lm_leaders_of_family(const struct lm_comparison *comparison, size_t family);
+
+/* Whether a leader leads or ties, from its tally over a family with the next one as the baseline.
+ */
+bool lm_is_lead(const struct lm_tally *against_the_next);
 
 /* The matchup of a candidate; NULL for the baseline. */
 const struct lm_matchup *lm_matchup_of(const struct lm_comparison *comparison, size_t candidate);

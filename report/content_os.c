@@ -10,6 +10,7 @@
 #include "report/compare_rows.h"
 #include "report/content.h"
 #include "report/numbers.h"
+#include "report/policy.h"
 #include "report/wording.h"
 
 static const char *baseline_of(const struct lm_writer *w)
@@ -145,7 +146,7 @@ static void counts_cell(struct lm_writer *w, const struct lm_tally *tally)
     lm_say(w, "%zu faster · %zu within noise · %zu slower", tally->verdicts[LM_VERDICT_FASTER],
            tally->verdicts[LM_VERDICT_WITHIN_NOISE], tally->verdicts[LM_VERDICT_SLOWER]);
     if (judged < tally->case_count) {
-        lm_say(w, " · %zu without", tally->case_count - judged);
+        lm_say(w, " · %zu without a verdict", tally->case_count - judged);
     }
     w->kind->end_cell(w);
 }
@@ -178,14 +179,15 @@ static void lead_cells(struct lm_writer *w, size_t family, const struct lm_leade
     size_t first = next != NULL ? lm_page_find(page, next, leaders->first) : SIZE_MAX;
     const struct lm_matchup *lead = first != SIZE_MAX ? lm_matchup_of(next, first) : NULL;
     if (lead == NULL) {
-        lm_cell(w, "-");
-        lm_cell(w, "-");
-        lm_cell(w, "-");
+        for (int i = 0; i < 4; i++) {
+            lm_cell(w, "-");
+        }
         return;
     }
     lm_name_cell(w, page->own->implementations[leaders->second].name);
     difference_cell(w, lead->families[family].median_difference);
     counts_cell(w, &lead->families[family]);
+    lm_cell(w, "%s", lm_is_lead(&lead->families[family]) ? "leads" : "ties with the next");
 }
 
 static bool has_floor(const struct lm_comparison *c)
@@ -202,11 +204,12 @@ static bool has_floor(const struct lm_comparison *c)
 static void leaders(struct lm_writer *w)
 {
     static const struct lm_column columns[] = {{"family", false},
-                                               {"leads", false},
+                                               {"highest median", false},
                                                {"median vs baseline", true},
                                                {"next", false},
                                                {"median lead over the next", true},
-                                               {"its cases against the next", false}};
+                                               {"its cases against the next", false},
+                                               {"so it", false}};
     const struct lm_comparison *c = w->page->own;
     const struct lm_table table = {.caption = "Who leads each family",
                                    .columns = columns,
@@ -218,8 +221,11 @@ static void leaders(struct lm_writer *w)
     open(w, LM_PARAGRAPH);
     lm_say(w, "The two highest median differences from ");
     lm_name(w, baseline_of(w));
-    lm_say(w, " in each family. A lead is sure in the cases counted as faster than the next; where "
-              "most are within noise, the two are equally good here.");
+    lm_say(w,
+           " in each family, and the first held against the second. It leads when it is faster, "
+           "beyond the noise, in at least %g %% of the cases with a verdict; otherwise these "
+           "samples do not tell the two apart.",
+           lm_policy.lead_share * 100.0);
     if (has_floor(c)) {
         lm_say(w, " Implementations that never sleep (");
         const char *comma = "";

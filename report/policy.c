@@ -14,6 +14,7 @@ const struct lm_policy lm_policy = {
     .bootstrap_resamples = 2000,
     .interval_confidence = 0.95,
     .bootstrap_seed = UINT64_C(0x6c6f6f706d61726b), /* "loopmark" */
+    .lead_share = 0.5,
 };
 
 enum row {
@@ -22,6 +23,7 @@ enum row {
     ROW_ITERATIONS,
     ROW_CLUSTERS,
     ROW_INTERVAL,
+    ROW_LEAD,
     ROW_COUNT
 };
 
@@ -31,6 +33,7 @@ static const char *const names[ROW_COUNT] = {
     [ROW_ITERATIONS] = "minimum_iterations",
     [ROW_CLUSTERS] = "cluster_gap",
     [ROW_INTERVAL] = "paired_interval",
+    [ROW_LEAD] = "lead_share",
 };
 
 static const char *const meanings[ROW_COUNT] = {
@@ -41,6 +44,8 @@ static const char *const meanings[ROW_COUNT] = {
                      "percent of the median) is unstable",
     [ROW_INTERVAL] = "bootstrap interval of the median of per-iteration ratios to the baseline; "
                      "under 6 pairs it covers less",
+    [ROW_LEAD] = "of a family's cases with a verdict in which its leader must be faster than the "
+                 "next one, else they tie (pages)",
 };
 
 size_t lm_policy_row_count(void)
@@ -71,6 +76,9 @@ void lm_policy_row(size_t index, struct lm_policy_row *row)
     case ROW_INTERVAL:
         snprintf(row->value, sizeof row->value, "%g %%, %zu resamples, >= %zu pairs",
                  p->interval_confidence * 100.0, p->bootstrap_resamples, p->paired_minimum);
+        break;
+    case ROW_LEAD:
+        snprintf(row->value, sizeof row->value, "%g %%", p->lead_share * 100.0);
         break;
     case ROW_COUNT:
         break;

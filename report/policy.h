@@ -32,6 +32,10 @@ struct lm_policy {
     size_t bootstrap_resamples;
     double interval_confidence; /* fraction, 0..1 */
     uint64_t bootstrap_seed;
+
+    /* The leader of a family is said to lead when it is faster than the next one in at least this
+     * share of the cases with a verdict, and in more than it is slower in; else the two tie. */
+    double lead_share;
 };
 
 /* The policy in force. */

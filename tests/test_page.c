@@ -104,6 +104,24 @@ static void the_baseline_leads_where_every_candidate_is_slower(void **state)
     sheet_free(sheet);
 }
 
+static void a_leader_leads_when_it_is_faster_in_half_of_the_judged_cases(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t faster, within, slower, unstable;
+        bool leads;
+    } sets[] = {{6, 6, 0, 0, true}, {5, 6, 0, 0, false},  {6, 0, 6, 0, false},
+                {7, 0, 6, 0, true}, {0, 0, 0, 12, false}, {1, 1, 0, 10, true}};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct lm_tally tally = {.case_count = 12};
+        tally.verdicts[LM_VERDICT_FASTER] = sets[i].faster;
+        tally.verdicts[LM_VERDICT_WITHIN_NOISE] = sets[i].within;
+        tally.verdicts[LM_VERDICT_SLOWER] = sets[i].slower;
+        tally.verdicts[LM_VERDICT_UNSTABLE] = sets[i].unstable;
+        assert_int_equal(lm_is_lead(&tally), sets[i].leads);
+    }
+}
+
 static struct lm_page *page_of(const struct sheet *sheet)
 {
     struct lm_page *page = NULL;
@@ -379,6 +397,7 @@ int main(void)
         cmocka_unit_test(one_that_failed_is_out),
         cmocka_unit_test(the_only_one_is_not_called_the_best),
         cmocka_unit_test(the_leaders_are_the_two_highest_medians_without_floors),
+        cmocka_unit_test(a_leader_leads_when_it_is_faster_in_half_of_the_judged_cases),
         cmocka_unit_test(the_baseline_leads_where_every_candidate_is_slower),
         cmocka_unit_test(an_axis_holds_every_mark_and_its_ticks_are_apart),
         cmocka_unit_test(a_tick_names_the_difference_that_tables_show_for_its_ratio),
