@@ -1,5 +1,5 @@
 /* `loopmark report`, run as a person runs it. */
-#include "tests/program.h"
+#include "tests/report_testing.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -13,39 +13,6 @@
 #define TABLE LM_TEST_DATA "/corosio-macos-2026-10-02.csv"
 
 static struct program program;
-
-/* A whole file; the caller frees it. */
-static char *read_file(const char *path)
-{
-    FILE *in = fopen(path, "r");
-    if (in == NULL) {
-        fail_msg("%s: %s", path, strerror(errno));
-    }
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    assert_non_null(out);
-    for (int c; (c = fgetc(in)) != EOF;) {
-        fputc(c, out);
-    }
-    assert_int_equal(fclose(out), 0);
-    fclose(in);
-    return text;
-}
-
-static void assert_file_has(const char *path, const char *words)
-{
-    char *text = read_file(path);
-    if (strstr(text, words) == NULL) {
-        fail_msg("%s does not have: %s", path, words);
-    }
-    free(text);
-}
-
-static bool exists(const char *path)
-{
-    return access(path, F_OK) == 0;
-}
 
 /* Takes markup off a cell of a page: tags, references, code marks, bold marks. */
 static void plain(char *cell)
@@ -270,50 +237,6 @@ static void the_published_page_has_its_answer_and_its_families_figures(void **st
     assert_file_has("pages/macos.adoc", "68 faster · 15 within noise · 30 slower of 113 — median "
                                         "&#43;58.8 % vs `asio &#40;callbacks)`");
     assert_file_has("pages/index.md", "68 faster · 15 within noise · 30 slower of 113");
-}
-
-/* A small results file, measured on `kernel` at `date`; `figure` is every good sample's. */
-static void write_results(const char *path, const char *kernel, const char *date, double figure)
-{
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    fprintf(out, "{\"record\":\"run\",\"schema\":1,\"id\":\"r1\",\"label\":\"\",\"iterations\":3,"
-                 "\"duration_s\":0.1,\"warmup_s\":0.05,\"timeout_s\":20.0,\"seed\":\"7\","
-                 "\"interleaved\":true,\"baseline_index\":0,\"backends\":[");
-    for (int i = 0; i < 2; i++) {
-        fprintf(out,
-                "%s{\"spec\":\"%s\",\"title\":\"t\",\"settings\":\"\",\"unavailable\":null,"
-                "\"aa\":false}",
-                i > 0 ? "," : "", i > 0 ? "epoll" : "reactor");
-    }
-    fprintf(out,
-            "],\"cases\":[{\"name\":\"fan_out/fork_join/1\",\"family\":\"fan_out\",\"operation\":"
-            "\"one join\",\"unit\":\"ops/s\",\"higher_is_better\":true,\"micro\":false,\"split\":"
-            "false}],\"environment\":{\"date_utc\":\"%s\",\"os\":{\"kernel\":\"%s\"}}}\n",
-            date, kernel);
-    for (int i = 0; i < 6; i++) {
-        fprintf(
-            out,
-            "{\"record\":\"sample\",\"run\":\"r1\",\"case\":\"fan_out/fork_join/1\","
-            "\"backend\":\"%s\",\"case_index\":0,\"backend_index\":%d,\"iteration\":%d,"
-            "\"reason\":null,\"warning\":null,\"status\":\"ok\",\"metric\":%f,\"elapsed_s\":0.1,"
-            "\"operations\":100,\"bytes\":0,\"drained_operations\":0,\"drained_bytes\":0,"
-            "\"cpu_user_s\":0.01,\"cpu_system_s\":0.01,\"rss_peak_bytes\":1,\"rss_bytes\":1,"
-            "\"voluntary_switches\":0,\"involuntary_switches\":0,\"latency\":{\"mean_ns\":10.0,"
-            "\"min_ns\":10,\"p50_ns\":10,\"p90_ns\":10,\"p95_ns\":10,\"p99_ns\":10,\"p999_ns\":"
-            "10,\"max_ns\":10,\"histogram\":[[10,100]]},\"counters\":{\"syscalls\":{\"send\":"
-            "100},\"waits\":0,\"wakeups\":0,\"speculative_hits\":0,\"speculative_misses\":0,"
-            "\"overflows\":0}}\n",
-            i % 2 > 0 ? "epoll" : "reactor", i % 2, i / 2, figure + i);
-    }
-    fprintf(out, "{\"record\":\"end\",\"run\":\"r1\",\"samples\":6}\n");
-    assert_int_equal(fclose(out), 0);
-}
-
-static void write_two_systems(void)
-{
-    write_results("linux.jsonl", "Linux", "2026-12-01T04:10:19Z", 1000.0);
-    write_results("mac.jsonl", "Darwin", "2026-11-01T04:10:19Z", 2000.0);
 }
 
 static void each_system_gets_a_page_and_the_landing_page_leads_to_all(void **state)
