@@ -113,8 +113,9 @@ const char *lm_files_path(const struct lm_files *files, size_t index)
 
 static int fail(char *error, size_t error_bytes, const char *what, int result)
 {
-    snprintf(error, error_bytes, "%s: %s; free some space or name another folder with --out", what,
-             strerror(-result));
+    bool full = result == -ENOSPC || result == -EDQUOT || result == -EFBIG;
+    snprintf(error, error_bytes, "%s: %s; %sname another folder with --out", what,
+             strerror(-result), full ? "free some space or " : "");
     return result;
 }
 
@@ -155,6 +156,11 @@ static int write_beside(struct file *file, char *error, size_t error_bytes)
     int result = make_folders(file->place, error, error_bytes);
     if (result != 0) {
         return result;
+    }
+    /* Found out by rename, it would be too late: others would have been moved before it. */
+    struct stat status;
+    if (lstat(file->place, &status) == 0 && S_ISDIR(status.st_mode)) {
+        return fail(error, error_bytes, file->place, -EISDIR);
     }
     file->beside = name_beside(file->place);
     if (file->beside == NULL) {
