@@ -301,7 +301,7 @@ int lm_compare_command(int argc, char **argv)
     }
     if (request.help) {
         print_help();
-        code = fflush(stdout) == 0 ? LM_EXIT_OK : LM_EXIT_USAGE;
+        code = LM_EXIT_OK;
     } else if (build(&request, &comparison) == 0 && print_comparison(&request, comparison)) {
         code = exit_code(&request, comparison);
     }
