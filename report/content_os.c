@@ -569,7 +569,8 @@ static void reproduce(struct lm_writer *w)
         w->status = -ENOMEM;
         return;
     }
-    if (page->commit[0] != '\0') {
+    /* People paste this into a shell: what is no commit's name is left out. */
+    if (page->commit[0] != '\0' && page->commit[strspn(page->commit, "0123456789abcdef")] == '\0') {
         fprintf(out, "git checkout %s\n", page->commit);
     }
     fprintf(out, "ci/install-deps && ci/build\n%s --out results.jsonl\n", page->command);
