@@ -1,5 +1,6 @@
 /* AsciiDoc, for Asciidoctor and Antora. */
 #include <errno.h>
+#include <string.h>
 
 #include "report/writer.h"
 
@@ -93,6 +94,19 @@ static void close(struct lm_writer *w, enum lm_block block)
     }
 }
 
+/* A page or fragment. Between words `--` would become a dash, unless a backslash stands before. */
+static void put_target(struct lm_writer *w, const char *target)
+{
+    static const char words[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    for (const char *c = target; *c != '\0'; c++) {
+        if (strncmp(c, "--", 2) == 0 && c > target && strchr(words, c[-1]) != NULL &&
+            c[2] != '\0' && strchr(words, c[2]) != NULL) {
+            put(w, "\\");
+        }
+        fputc(*c, w->out);
+    }
+}
+
 static void link_begin(struct lm_writer *w, const struct lm_link *link)
 {
     if (link->file != NULL) {
@@ -101,10 +115,12 @@ static void link_begin(struct lm_writer *w, const struct lm_link *link)
     }
     put(w, "xref:");
     if (link->page != NULL) {
-        fprintf(w->out, "%s.adoc", link->page);
+        put_target(w, link->page);
+        put(w, ".adoc");
     }
     if (link->fragment != NULL) {
-        fprintf(w->out, "#%s", link->fragment);
+        put(w, "#");
+        put_target(w, link->fragment);
     } else if (link->page != NULL) {
         put(w, "#"); /* the page's beginning: without it Asciidoctor takes the name for an id */
     }
