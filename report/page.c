@@ -21,25 +21,45 @@ char *lm_page_text(const char *format, ...)
     return lm_string_end(&text);
 }
 
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_letter_or_digit(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9');
+}
+
 void lm_slug(char slug[64], const char *text)
 {
     size_t length = 0;
     /* An id begins with a letter. */
-    if (!((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z'))) {
+    if (!is_letter(text[0])) {
         slug[length++] = 'x';
     }
     for (const char *c = text; *c != '\0' && length < 48; c++) {
-        char lower = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-        if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9') || lower == '_') {
-            slug[length++] = lower;
+        /* At the edge of a word AsciiDoc would take `_` for the begin or end of emphasis. */
+        bool joins = *c == '_' && c > text && is_letter_or_digit(c[-1]) && is_letter_or_digit(c[1]);
+        if (is_letter_or_digit(*c) || joins) {
+            slug[length++] = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
         } else if (length > 0 && slug[length - 1] != '-') {
             slug[length++] = '-';
         }
     }
-    while (length > 0 && slug[length - 1] == '-') {
+    while (length > 0 && (slug[length - 1] == '-' || slug[length - 1] == '_')) {
         length--;
     }
     slug[length] = '\0';
+}
+
+/* The other pages have names too. Two hyphens are in no slug, so this one is not taken. */
+static void name_page(struct lm_page *page)
+{
+    lm_slug(page->slug, page->os);
+    if (strcmp(page->slug, "index") == 0 || strcmp(page->slug, "methodology") == 0) {
+        strcat(page->slug, "--system");
+    }
 }
 
 /* Ids that pages use for parts of their own. */
@@ -115,8 +135,9 @@ static struct lm_page *new_page(const char *path)
     if (page == NULL) {
         return NULL;
     }
+    page->path = strdup(path);
     page->file = file_of(path);
-    if (page->file == NULL) {
+    if (page->path == NULL || page->file == NULL) {
         lm_page_free(page);
         return NULL;
     }
@@ -139,8 +160,8 @@ void lm_page_free(struct lm_page *page)
     for (size_t i = 0; i < page->chart_count; i++) {
         free(page->charts[i].cases);
     }
-    char *texts[] = {page->file,    page->os,    page->version, page->commit,
-                     page->machine, page->label, page->command};
+    char *texts[] = {page->path,   page->file,    page->os,    page->date_utc, page->version,
+                     page->commit, page->machine, page->label, page->command};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         free(texts[i]);
     }
@@ -205,7 +226,7 @@ static int fill_page(struct lm_page *page, const char *os, compare_fn *compare, 
                  page->file);
         return -EINVAL;
     }
-    lm_slug(page->slug, page->os);
+    name_page(page);
     int status = fill_against(page, compare, source, error, error_bytes);
     status = status != 0 ? status : name_families(page);
     return status != 0 ? status : lm_page_list_charts(page);
@@ -257,8 +278,8 @@ int lm_page_from_import(const struct lm_import *import, const char *os, struct l
         status = compare_import(import, &options, &built->own, error, error_bytes);
     }
     if (status == 0) {
-        char **texts[] = {&built->version, &built->commit, &built->machine, &built->label,
-                          &built->command};
+        char **texts[] = {&built->date_utc, &built->version, &built->commit,
+                          &built->machine,  &built->label,   &built->command};
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
             *texts[i] = strdup("");
             status = *texts[i] != NULL ? status : -ENOMEM;

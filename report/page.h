@@ -26,10 +26,12 @@ extern const double lm_curve_quantiles[LM_CURVE_POINTS];   /* fractions, 0 to 1 
 extern const char *const lm_curve_labels[LM_CURVE_POINTS]; /* "min", "p50" */
 
 struct lm_page {
+    char *path;             /* owned; the source as it was named */
     char *file;             /* owned; name of the source without its folders */
     char *os;               /* owned; "Linux"; from the file */
     char slug[64];          /* of os, fit for a file name; the page is SLUG.html and so on */
     char date[32];          /* when it was measured, "2026-12-01 04:10 UTC"; "" when unknown */
+    char *date_utc;         /* owned; the same as the source has it, with its seconds */
     char *version, *commit; /* owned; "" when unknown */
     char *machine;          /* owned; one line; "" when unknown */
     char *label;            /* owned; what --label said; "" when nothing */

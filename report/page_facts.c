@@ -369,14 +369,15 @@ int lm_page_describe(struct lm_page *page, const struct lm_run *run)
             return -ENOMEM;
         }
     }
+    page->date_utc = strdup(text_or_nothing(json_object_get(e, "date_utc")));
     set_date(page, json_string_value(json_object_get(e, "date_utc")));
     page->version = strdup(text_or_nothing(member(e, "build", "version")));
     page->commit = strdup(text_or_nothing(member(e, "build", "commit")));
     page->label = strdup(run->label);
     page->machine = fact_text(put_machine, run);
     page->command = command_of(run);
-    if (page->version == NULL || page->commit == NULL || page->label == NULL ||
-        page->machine == NULL || page->command == NULL) {
+    if (page->date_utc == NULL || page->version == NULL || page->commit == NULL ||
+        page->label == NULL || page->machine == NULL || page->command == NULL) {
         return -ENOMEM;
     }
     return add_facts(page, run);

@@ -48,7 +48,7 @@ static void print_help(void)
          "  --format FORM,...  adoc, html and md (default: all three)\n"
          "  --all              a page for each file, not only for the newest of each system\n"
          "  --page SYSTEM      write that system's page and the landing page, leave the others\n"
-         "  --os NAME          the system of a published table, which does not say it\n"
+         "  --os NAME          the system of a file that does not say it, as published tables\n"
          "  --inline-charts    AsciiDoc: charts in the page instead of files in DIR/charts\n"
          "\n"
          "  loopmark report results/loopmark-20261201-041019.jsonl\n"
@@ -175,7 +175,7 @@ static int read_page(const struct request *request, const char *path, struct lm_
         struct lm_results results;
         status = lm_results_read(path, &results, error, sizeof error);
         if (status == 0) {
-            status = lm_page_from_results(&results, NULL, page, error, sizeof error);
+            status = lm_page_from_results(&results, request->os, page, error, sizeof error);
             lm_results_free(&results);
         }
     }
@@ -185,14 +185,16 @@ static int read_page(const struct request *request, const char *path, struct lm_
     return status;
 }
 
-/* By system, then the newest first; files of one date by their names, so that the order they were
- * named in means nothing. */
+/* By system, then the newest first; files of one date by their names and paths, so that the order
+ * they were named in means nothing. */
 static int compare_pages(const void *a, const void *b)
 {
     const struct lm_page *left = *(struct lm_page *const *)a, *right = *(struct lm_page *const *)b;
     int order = strcmp(left->slug, right->slug);
-    order = order != 0 ? order : strcmp(right->date, left->date);
-    return order != 0 ? order : strcmp(left->file, right->file);
+    order = order != 0 ? order : strcmp(left->os, right->os);
+    order = order != 0 ? order : strcmp(right->date_utc, left->date_utc);
+    order = order != 0 ? order : strcmp(left->file, right->file);
+    return order != 0 ? order : strcmp(left->path, right->path);
 }
 
 static int read_pages(const struct request *request, struct pages *pages)
@@ -219,11 +221,11 @@ static void keep_newest(struct pages *pages)
     size_t kept = 0;
     for (size_t i = 0; i < pages->count; i++) {
         struct lm_page *page = pages->items[i];
-        if (kept > 0 && strcmp(pages->items[kept - 1]->slug, page->slug) == 0) {
+        if (kept > 0 && strcmp(pages->items[kept - 1]->os, page->os) == 0) {
             char message[LM_MESSAGE_BYTES];
             snprintf(message, sizeof message,
                      "%s: left out, %s is of the same system and not older; --all takes both",
-                     page->file, pages->items[kept - 1]->file);
+                     page->path, pages->items[kept - 1]->path);
             complain(message);
             lm_page_free(page);
         } else {
@@ -233,7 +235,15 @@ static void keep_newest(struct pages *pages)
     pages->count = kept;
 }
 
-/* With --all, pages of one system are told apart by date, then by number. */
+/* As much of a page's name is kept when a date and a number follow it. */
+#define NAME_BYTES 24
+
+static bool share_name(const char *a, const char *b)
+{
+    return strncmp(a, b, NAME_BYTES) == 0;
+}
+
+/* Pages of one name, as --all makes them, are told apart by date, then by number. */
 static void tell_apart(struct pages *pages)
 {
     char before[64] = "";
@@ -242,15 +252,16 @@ static void tell_apart(struct pages *pages)
         struct lm_page *page = pages->items[i];
         char first[64], date[64];
         snprintf(first, sizeof first, "%s", page->slug);
-        bool same = strcmp(first, before) == 0;
+        bool same = share_name(first, before);
         bool shared =
-            same || (i + 1 < pages->count && strcmp(first, pages->items[i + 1]->slug) == 0);
+            same || (i + 1 < pages->count && share_name(first, pages->items[i + 1]->slug));
         number = same ? number + 1 : 1;
         snprintf(before, sizeof before, "%s", first);
         if (shared) {
             lm_slug(date, page->date);
             const char *day = date[1] == '\0' ? "undated" : date + (date[0] == 'x');
-            snprintf(page->slug, sizeof page->slug, "%.24s--%.20s-%zu", first, day, number);
+            snprintf(page->slug, sizeof page->slug, "%.*s--%.20s-%zu", NAME_BYTES, first, day,
+                     number);
         }
     }
 }
@@ -258,12 +269,13 @@ static void tell_apart(struct pages *pages)
 /* Only what --page names is written; NULL names all. */
 static bool is_wanted(const struct request *request, const struct lm_page *page)
 {
-    char slug[64];
+    char wanted[64], system[64];
     if (request->page == NULL) {
         return true;
     }
-    lm_slug(slug, request->page);
-    return strcmp(slug, page->slug) == 0;
+    lm_slug(wanted, request->page);
+    lm_slug(system, page->os);
+    return strcmp(wanted, system) == 0 || strcmp(request->page, page->slug) == 0;
 }
 
 static bool has_wanted(const struct request *request, const struct pages *pages)
@@ -406,20 +418,19 @@ int lm_report_command(int argc, char **argv)
     }
     if (request.help) {
         print_help();
-        return fflush(stdout) == 0 ? LM_EXIT_OK : LM_EXIT_USAGE;
+        return LM_EXIT_OK;
     }
     if (read_pages(&request, &pages) != 0) {
         goto out;
     }
-    if (request.all) {
-        tell_apart(&pages);
-    } else {
+    if (!request.all) {
         keep_newest(&pages);
     }
+    tell_apart(&pages);
     if (request.page != NULL && !has_wanted(&request, &pages)) {
         goto out;
     }
-    if (write_pages(&request, &pages) == 0 && fflush(stdout) == 0) {
+    if (write_pages(&request, &pages) == 0) {
         code = LM_EXIT_OK;
     }
 out:

@@ -328,6 +328,8 @@ static void slugs_are_fit_for_files_and_ids(void **state)
                                            {"...", "x"},
                                            {"a  b", "a-b"},
                                            {"fan_out", "fan_out"},
+                                           {"_fan_ -out_", "x-fan-out"},
+                                           {"fan__out", "fan-out"},
                                            {"9front", "x9front"},
                                            {"é", "x"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
