@@ -62,7 +62,7 @@ int lm_comparison_from_results(const struct lm_results *results,
         status = -ENOMEM;
         goto out;
     }
-    built->side_by_side = true;
+    built->side_by_side = results->run.interleaved;
     status = lm_build_begin(built, results, results->run.backend_count);
     if (status == 0) {
         status = fill_one(built, &groups, options, baseline);

@@ -75,7 +75,8 @@ static void order(struct lm_writer *w)
          "iteration by iteration; within each, the cases in an order shuffled by the "
          "recorded seed; for each case all backends one after the other, another one "
          "first each time. What slows the machine down for a while hits all of them. "
-         "A run with --order blocked takes backend after backend instead, and says so.");
+         "A run with --order blocked takes backend after backend instead, says so, and has no "
+         "paired ratios.");
     item(w, "The same work",
          "each backend gets the same sockets, options, buffers, warm-up and "
          "steps: families are written once against one contract and know no "
@@ -99,8 +100,8 @@ static void figures(struct lm_writer *w)
          "where a case's figure is a time, the mean time of an operation. Lower "
          "is better.");
     item(w, "p50 and p99",
-         "of the times of single operations, from a log-linear histogram whose "
-         "buckets are at most 1 %% wide. The tables show the median over the "
+         "of the times of single operations, from a log-linear histogram that is "
+         "within 1 %% of each of them. The tables show the median over the "
          "samples of each sample's own quantile. An operation that waits behind "
          "others of its batch counts its whole wait.");
     item(w, "CPU/op",

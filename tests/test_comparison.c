@@ -230,6 +230,19 @@ static void fewer_than_three_pairs_have_no_interval(void **state)
     sheet_free(sheet);
 }
 
+static void a_blocked_run_has_no_paired_ratios(void **state)
+{
+    (void)state;
+    const double halved[] = {49.5, 50.0, 50.5, 50.0, 50.0};
+    struct sheet *sheet = sheet_of("ns", 5, halved);
+    sheet->results.run.interleaved = false;
+    struct lm_comparison *comparison = sheet_compare(sheet);
+    assert_true(isnan(first_cell(comparison)->paired.estimate));
+    assert_near(first_cell(comparison)->difference, 0.5);
+    lm_comparison_free(comparison);
+    sheet_free(sheet);
+}
+
 static void costs_are_medians_over_iterations_of_each_samples_own(void **state)
 {
     (void)state;
@@ -661,6 +674,7 @@ int main(void)
         cmocka_unit_test(pairs_are_formed_by_iteration_not_by_place),
         cmocka_unit_test(paired_ratio_is_turned_over_where_lower_is_better),
         cmocka_unit_test(fewer_than_three_pairs_have_no_interval),
+        cmocka_unit_test(a_blocked_run_has_no_paired_ratios),
         cmocka_unit_test(costs_are_medians_over_iterations_of_each_samples_own),
         cmocka_unit_test(costs_of_a_sample_without_operations_are_not_known),
         cmocka_unit_test(split_and_micro_cases_are_summarised_apart),
