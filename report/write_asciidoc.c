@@ -146,7 +146,9 @@ static void unfold(struct lm_writer *w)
 
 static void code(struct lm_writer *w, const char *text)
 {
-    fprintf(w->out, "\n[source,sh,subs=specialcharacters]\n----\n%s\n----\n", text);
+    put(w, "\n[source,sh,subs=specialcharacters]\n----\n");
+    lm_put_lines(w, LM_FORM_TERMINAL, text);
+    put(w, "\n----\n");
 }
 
 static void table(struct lm_writer *w, const struct lm_table *table)

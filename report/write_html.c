@@ -1,7 +1,6 @@
 /* One self-contained HTML file per page: style, charts, data and script are in it, and nothing is
  * fetched. Everything can be read with scripts off. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/sha256.h"
@@ -162,21 +161,7 @@ static void unfold(struct lm_writer *w)
 static void code(struct lm_writer *w, const char *text)
 {
     put(w, "<pre tabindex=\"0\"><code>");
-    for (const char *line = text; *line != '\0';) {
-        size_t bytes = strcspn(line, "\n");
-        char *copy = strndup(line, bytes);
-        if (copy == NULL) {
-            w->status = -ENOMEM;
-            return;
-        }
-        lm_put_text(w->out, LM_FORM_MARKUP, copy);
-        free(copy);
-        line += bytes;
-        if (*line == '\n') {
-            put(w, "\n");
-            line++;
-        }
-    }
+    lm_put_lines(w, LM_FORM_MARKUP, text);
     put(w, "</code></pre>\n");
 }
 

@@ -153,7 +153,9 @@ static void code(struct lm_writer *w, const char *text)
     for (size_t i = 0; i <= longest; i++) {
         put(w, "`");
     }
-    fprintf(w->out, "\n%s\n", text);
+    put(w, "\n");
+    lm_put_lines(w, LM_FORM_TERMINAL, text);
+    put(w, "\n");
     for (size_t i = 0; i <= longest; i++) {
         put(w, "`");
     }

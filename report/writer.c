@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void say(struct lm_writer *writer, const char *format, va_list arguments)
 {
@@ -66,6 +67,24 @@ void lm_link(struct lm_writer *writer, const char *page, const char *fragment, c
     writer->kind->link(writer, &link);
     lm_say(writer, "%s", words);
     writer->kind->unlink(writer);
+}
+
+void lm_put_lines(struct lm_writer *writer, enum lm_form form, const char *text)
+{
+    for (const char *line = text; *line != '\0';) {
+        size_t bytes = strcspn(line, "\n");
+        char *copy = strndup(line, bytes);
+        if (copy == NULL) {
+            writer->status = -ENOMEM;
+            return;
+        }
+        lm_put_text(writer->out, form, copy);
+        free(copy);
+        line += bytes;
+        if (*line == '\n') {
+            fputc(*line++, writer->out);
+        }
+    }
 }
 
 void lm_chart_path(char path[LM_CHART_PATH_BYTES], const struct lm_page *page,

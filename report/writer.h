@@ -119,6 +119,9 @@ void lm_name_cell(struct lm_writer *writer, const char *name);
 /* A link with own words. */
 void lm_link(struct lm_writer *writer, const char *page, const char *fragment, const char *words);
 
+/* Lines in a form, each end of a line as it is. */
+void lm_put_lines(struct lm_writer *writer, enum lm_form form, const char *text);
+
 /* File of a chart, relative to its page: "charts/linux-summary.svg". */
 #define LM_CHART_PATH_BYTES 192
 void lm_chart_path(char path[LM_CHART_PATH_BYTES], const struct lm_page *page,

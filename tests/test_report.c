@@ -491,6 +491,21 @@ static void one_backend_alone_is_a_page_without_charts(void **state)
     assert_false(exists("pages/charts"));
 }
 
+static void commands_show_characters_that_turn_text_around(void **state)
+{
+    (void)state;
+    write_two_systems();
+    assert_int_equal(system("sed 's/\"epoll\"/\"e\\\\u202ep\"/' linux.jsonl >hostile.jsonl"), 0);
+    assert_int_equal(PROGRAM_RUN(&program, NULL, LM_PROGRAM, "report", "hostile.jsonl"), 0);
+    for (size_t form = 0; form < 3; form++) {
+        char path[64];
+        bool html = strcmp(forms[form], "html") == 0;
+        snprintf(path, sizeof path, "pages/linux.%s", forms[form]);
+        assert_file_has(path, html ? "--backend &#39;reactor,e\\u{202e}p&#39; "
+                                   : "--backend 'reactor,e\\u{202e}p' ");
+    }
+}
+
 #define IN_FOLDER(test)  cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 #define WITH_TABLE(test) cmocka_unit_test_setup_teardown(test, report_table, leave_folder)
 
@@ -512,6 +527,7 @@ int main(void)
         IN_FOLDER(pages_that_do_not_fit_leave_the_former_ones),
         IN_FOLDER(a_folder_that_can_not_be_made_is_named),
         IN_FOLDER(one_backend_alone_is_a_page_without_charts),
+        IN_FOLDER(commands_show_characters_that_turn_text_around),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
