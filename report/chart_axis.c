@@ -76,12 +76,15 @@ static void add_tick(struct lm_axis *axis, double ratio, bool times)
     struct lm_tick *tick = &axis->ticks[axis->tick_count++];
     double difference = times ? (1.0 - 1.0 / ratio) * 100.0 : (ratio - 1.0) * 100.0;
     *tick = (struct lm_tick){.ratio = ratio, .percent = percent};
-    snprintf(tick->times, sizeof tick->times, "%.4g×", ratio);
+    snprintf(tick->times, sizeof tick->times, "%.5g×", ratio);
     snprintf(tick->difference, sizeof tick->difference,
              fabs(difference) < 10.0     ? "%+.2g %%"
              : fabs(difference) < 1000.0 ? "%+.3g %%"
-                                         : "%+.0f %%",
+             : fabs(difference) < 1e5    ? "%+.0f %%"
+                                         : "%+.0e %%",
              difference);
+    lm_shorten_exponent(tick->times);
+    lm_shorten_exponent(tick->difference);
     if (ratio == 1.0) {
         strcpy(tick->difference, "0 %");
     }

@@ -74,6 +74,17 @@ void lm_format_value(char text[LM_NUMBER_BYTES], double value, const char *unit)
     }
 }
 
+void lm_shorten_exponent(char *text)
+{
+    char *e = strchr(text, 'e');
+    if (e == NULL) {
+        return;
+    }
+    char *to = e[1] == '-' ? e + 2 : e + 1;
+    const char *from = e + 2 + strspn(e + 2, "0");
+    memmove(to, from, strlen(from) + 1);
+}
+
 void lm_format_difference(char text[LM_NUMBER_BYTES], double difference)
 {
     double tenths = round(difference * 1000.0);
@@ -81,8 +92,9 @@ void lm_format_difference(char text[LM_NUMBER_BYTES], double difference)
         write_unknown(text);
     } else if (tenths == 0.0) {
         snprintf(text, LM_NUMBER_BYTES, "0.0 %%");
-    } else if (fabs(difference) >= 1e9) {
+    } else if (fabs(difference) >= 1e4) {
         snprintf(text, LM_NUMBER_BYTES, "%+.1e %%", difference * 100.0);
+        lm_shorten_exponent(text);
     } else {
         snprintf(text, LM_NUMBER_BYTES, "%+.1f %%", tenths / 10.0);
     }

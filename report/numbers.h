@@ -18,7 +18,10 @@ void lm_format_value(char text[LM_NUMBER_BYTES], double value, const char *unit)
 /* A time given in nanoseconds: "853.00 ns", "48.60 µs", "1.20 ms", "2.00 s". */
 void lm_format_time_ns(char text[LM_NUMBER_BYTES], double time_ns);
 
-/* A difference, given as a fraction, with its sign: "+58.8 %", "-10.2 %", "0.0 %". */
+/* Makes "1e5" of "1e+05", and "1e-9" of "1e-09"; a text without an exponent stays as it is. */
+void lm_shorten_exponent(char *text);
+
+/* A difference, given as a fraction, with its sign: "+58.8 %", "-10.2 %", "0.0 %", "+1.0e7 %". */
 void lm_format_difference(char text[LM_NUMBER_BYTES], double difference);
 
 /* A share, given as a fraction, without a sign: "4.19 %", "22.01 %", "120.5 %". */

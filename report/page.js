@@ -339,6 +339,16 @@ function timeAxis(curves) {
     return {low: Math.log10(Math.min(...values)), high: Math.log10(Math.max(...values) * 1.02)};
 }
 
+/* Round times on the axis; where there are not two, its ends. */
+function timeTicks(axis) {
+    const steps = axis.high - axis.low > 1.2 ? [1] : [1, 2, 5], ticks = [];
+    for (let power = Math.floor(axis.low); power <= axis.high; power++) {
+        ticks.push(...steps.map((step) => step * 10 ** power));
+    }
+    const inside = ticks.filter((ns) => Math.log10(ns) >= axis.low && Math.log10(ns) <= axis.high);
+    return inside.length > 1 ? inside : [10 ** axis.low, 10 ** axis.high];
+}
+
 function timeText(ns) {
     const units = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]];
     const [unit, scale] = units.find(([, size]) => ns >= size) ?? units[3];
@@ -347,22 +357,16 @@ function timeText(ns) {
 
 function drawCurves(caseIndex, whos) {
     const labels = data.curve.labels, curves = whos.map((who) => data.curve.values[who][caseIndex]);
-    const axis = timeAxis(curves), height = 280, bottom = 250, left = 12, right = 98;
+    const axis = timeAxis(curves), height = 284, bottom = 250, left = 16, right = 94;
     const x = (i) => left + (right - left) * i / (labels.length - 1);
     const y = (ns) => bottom - (bottom - 14) * (Math.log10(Math.max(ns, 1)) - axis.low) / Math.max(axis.high - axis.low, 1e-9);
     const svg = drawn('svg', {class: 'chart curves', width: '100%', height, role: 'img',
         'aria-label': `Latency by percentile, ${data.cases[caseIndex].name}; the table below has the same figures`});
-    const steps = axis.high - axis.low > 1.2 ? [1] : [1, 2, 5];
-    for (let power = Math.floor(axis.low); power <= axis.high; power++) {
-        for (const step of steps) {
-            const ns = step * 10 ** power, at = y(ns);
-            if (at > 10 && at <= bottom) {
-                const tick = drawn('g', {class: 'tick'}), text = drawn('text', {x: `${left - 1}%`, y: at + 4, class: 'time'});
-                text.textContent = timeText(ns);
-                tick.append(drawn('line', {x1: `${left}%`, x2: `${right}%`, y1: at, y2: at}), text);
-                svg.append(tick);
-            }
-        }
+    for (const ns of timeTicks(axis)) {
+        const at = y(ns), tick = drawn('g', {class: 'tick'}), text = drawn('text', {x: `${left - 1}%`, y: at + 4, class: 'time'});
+        text.textContent = timeText(ns);
+        tick.append(drawn('line', {x1: `${left}%`, x2: `${right}%`, y1: at, y2: at}), text);
+        svg.append(tick);
     }
     labels.forEach((label, i) => {
         const tick = drawn('g', {class: 'tick'}), text = drawn('text', {x: percent(x(i)), y: bottom + (i % 2 ? 28 : 15)});

@@ -79,9 +79,17 @@ static void differences_carry_their_sign_and_one_decimal(void **state)
     static const struct {
         double difference;
         const char *text;
-    } pairs[] = {{0.5884878, "+58.8 %"}, {-0.102, "-10.2 %"},  {0.0, "0.0 %"},
-                 {-0.0004, "0.0 %"},     {0.0005, "+0.1 %"},   {-0.0006, "-0.1 %"},
-                 {14.021, "+1402.1 %"},  {1e12, "+1.0e+14 %"}, {NAN, "-"}};
+    } pairs[] = {{0.5884878, "+58.8 %"},
+                 {-0.102, "-10.2 %"},
+                 {0.0, "0.0 %"},
+                 {-0.0004, "0.0 %"},
+                 {0.0005, "+0.1 %"},
+                 {-0.0006, "-0.1 %"},
+                 {14.021, "+1402.1 %"},
+                 {9999.0, "+999900.0 %"},
+                 {1e4, "+1.0e6 %"},
+                 {1e12, "+1.0e14 %"},
+                 {NAN, "-"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         char text[LM_NUMBER_BYTES];
         lm_format_difference(text, pairs[i].difference);

@@ -2,6 +2,7 @@
 #include "tests/compare_testing.h"
 
 #include "report/best.h"
+#include "report/escape.h"
 #include "report/page.h"
 
 static const double flat[] = {100, 100.5, 101, 100.2, 100.8};
@@ -210,6 +211,23 @@ static void a_tick_names_the_difference_that_tables_show_for_its_ratio(void **st
     }
 }
 
+/* A label of more than eight characters would run into the next one on a narrow screen. */
+static void a_tick_far_from_one_keeps_to_its_room(void **state)
+{
+    (void)state;
+    static const double ratios[] = {1e-9, 1.0, 1e9};
+    struct sheet *sheet;
+    struct lm_page *page = page_with_ratios(&sheet, "ops/s", ratios, 3);
+    struct lm_axis axis = lm_chart_axis(page->own, &page->charts[1]);
+    assert_true(axis.tick_count > 2);
+    for (size_t i = 0; i < axis.tick_count; i++) {
+        assert_true(lm_text_columns(axis.ticks[i].times) <= 8);
+        assert_true(lm_text_columns(axis.ticks[i].difference) <= 8);
+    }
+    lm_page_free(page);
+    sheet_free(sheet);
+}
+
 static void the_noise_band_has_the_ratios_of_plus_and_minus_the_noise(void **state)
 {
     (void)state;
@@ -403,6 +421,7 @@ int main(void)
         cmocka_unit_test(the_baseline_leads_where_every_candidate_is_slower),
         cmocka_unit_test(an_axis_holds_every_mark_and_its_ticks_are_apart),
         cmocka_unit_test(a_tick_names_the_difference_that_tables_show_for_its_ratio),
+        cmocka_unit_test(a_tick_far_from_one_keeps_to_its_room),
         cmocka_unit_test(the_noise_band_has_the_ratios_of_plus_and_minus_the_noise),
         cmocka_unit_test(the_parts_of_a_bar_add_up_and_are_labelled_where_there_is_room),
         cmocka_unit_test(a_bar_without_cases_has_no_width),

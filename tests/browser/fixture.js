@@ -137,7 +137,15 @@ function large(path) {
         (c, b, i) => 5e4 * (1 + b / 10) * (1 + 0.03 * spread(c, b, i)), {buckets: 120});
 }
 
-module.exports = {plain, hostile, large, HOSTILE};
+/* Ratios from 1e-9 to 1e9, and latencies between two round numbers. */
+function extreme(path) {
+    const cases = [...Array(5).keys()].map((i) => oneCase(i % 2 ? 'rates' : 'times', `case/${i}`,
+        i % 2 ? {} : {unit: 'ns', higher_is_better: false}));
+    write(path, {backends: ['base', 'best', 'worst'].map((spec) => backend(spec)), cases},
+        (c, b, i) => [1, 1e9, 1e-9][b] * (1 + 0.01 * spread(c, b, i)));
+}
+
+module.exports = {plain, extreme, hostile, large, HOSTILE};
 
 if (require.main === module) {
     module.exports[process.argv[2]](process.argv[3]);

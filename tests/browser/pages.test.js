@@ -29,7 +29,7 @@ const slug = (name) => pages(name).find((file) => !/(index|methodology)\.html$/.
 
 before(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'loopmark-browser-'));
-    for (const name of ['plain', 'hostile']) {
+    for (const name of ['plain', 'hostile', 'extreme']) {
         fixture[name](at(`${name}.jsonl`));
         run('report', at(`${name}.jsonl`), '--out', at(name));
     }
@@ -251,7 +251,7 @@ const faultsOfCharts = (page) => page.evaluate(() => {
 });
 
 test('no mark leaves its chart and no texts overlap, for every baseline and width', async () => {
-    for (const [name, width] of [['plain', 360], ['plain', 1600], ['hostile', 360], ['table', 360], ['table', 1024]]) {
+    for (const [name, width] of [['plain', 360], ['plain', 1600], ['hostile', 360], ['extreme', 360], ['table', 360], ['table', 1024]]) {
         await visit(slug(name), {viewport: {width, height: 800}}, async (page) => {
             assert.deepEqual(await faultsOfCharts(page), [], `${name} at ${width}`);
             const choice = page.getByRole('combobox', {name: 'Baseline'});
@@ -305,6 +305,25 @@ test('percentile curves open by keyboard, hold the pooled figures, and give the 
         await dialog.waitFor({state: 'hidden'});
         assert.ok(await button.evaluate((element) => element === document.activeElement));
     });
+});
+
+test('percentile curves fit at 360 px and have labels on both axes', async () => {
+    for (const name of ['plain', 'extreme']) {
+        await visit(slug(name), {viewport: {width: 360, height: 800}}, async (page) => {
+            await openAll(page);
+            await page.locator('button.curve').first().click();
+            const curves = page.locator('dialog svg.curves');
+            assert.ok(await curves.locator('.time').count() > 1);
+            const outside = await curves.evaluate((svg) => {
+                const frame = svg.getBoundingClientRect();
+                return [...svg.querySelectorAll('text')].filter((text) => {
+                    const box = text.getBoundingClientRect();
+                    return box.left < frame.left || box.right > frame.right || box.top < frame.top || box.bottom > frame.bottom;
+                }).map((text) => text.textContent);
+            });
+            assert.deepEqual(outside, [], name);
+        });
+    }
 });
 
 test('the keyboard reaches everything that can be used, and shows where it is', async () => {
