@@ -31,7 +31,7 @@ static void row(struct lm_writer *w, const struct lm_page *page)
     w->kind->cell(w);
     lm_name(w, page->machine);
     if (page->label[0] != '\0') {
-        w->kind->line_break(w);
+        lm_line_break(w);
         lm_name(w, page->label);
     }
     w->kind->end_cell(w);
@@ -39,7 +39,7 @@ static void row(struct lm_writer *w, const struct lm_page *page)
     for (size_t i = 0; i < c->matchup_count; i++) {
         if (!c->matchups[i].aa) {
             if (any) {
-                w->kind->line_break(w);
+                lm_line_break(w);
             }
             lm_content_answer(w, c, &c->matchups[i], LM_SECTION_MAIN);
             any = true;
@@ -62,12 +62,12 @@ void lm_content_landing(struct lm_writer *w, struct lm_page *const *pages, size_
         row(w, pages[i]);
     }
     w->kind->end_table(w);
-    w->kind->open(w, LM_PARAGRAPH);
+    lm_open(w, LM_PARAGRAPH);
     lm_word_within_noise(w->out, w->kind->escape);
     lm_say(w, " ");
     lm_link(w, "methodology", NULL, "How all of it is measured, computed and judged");
     lm_say(w, ".");
-    w->kind->close(w, LM_PARAGRAPH);
+    lm_close(w, LM_PARAGRAPH);
     lm_paragraph(w, "Figures of two pages do not belong in one table: another machine, kernel or "
                     "setting moves every one of them. What may travel are ratios, with care.");
     w->kind->end(w);

@@ -20,22 +20,22 @@ static void item(struct lm_writer *w, const char *strong, const char *format, ..
     va_start(arguments, format);
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
-    w->kind->open(w, LM_ITEM);
-    w->kind->open(w, LM_STRONG);
+    lm_open(w, LM_ITEM);
+    lm_open(w, LM_STRONG);
     lm_say(w, "%s", strong);
-    w->kind->close(w, LM_STRONG);
+    lm_close(w, LM_STRONG);
     lm_say(w, ": %s", words);
-    w->kind->close(w, LM_ITEM);
+    lm_close(w, LM_ITEM);
 }
 
 static void list(struct lm_writer *w)
 {
-    w->kind->open(w, LM_LIST);
+    lm_open(w, LM_LIST);
 }
 
 static void end_list(struct lm_writer *w)
 {
-    w->kind->close(w, LM_LIST);
+    lm_close(w, LM_LIST);
 }
 
 static void sample(struct lm_writer *w)

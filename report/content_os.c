@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "harness/catalogue.h"
-#include "harness/string_stream.h"
 #include "report/best.h"
 #include "report/compare_rows.h"
-#include "report/content.h"
+#include "report/content_parts.h"
 #include "report/numbers.h"
 #include "report/policy.h"
 #include "report/wording.h"
@@ -19,21 +18,11 @@ static const char *baseline_of(const struct lm_writer *w)
     return c->implementations[c->baseline].name;
 }
 
-static void open(struct lm_writer *w, enum lm_block block)
-{
-    w->kind->open(w, block);
-}
-
-static void close(struct lm_writer *w, enum lm_block block)
-{
-    w->kind->close(w, block);
-}
-
 /* Where the page comes from: date, commit, file; and that nobody wrote it. */
 static void source(struct lm_writer *w)
 {
     const struct lm_page *page = w->page;
-    open(w, LM_PARAGRAPH);
+    lm_open(w, LM_PARAGRAPH);
     if (page->date[0] != '\0') {
         lm_say(w, "Measured at ");
         lm_name(w, page->date);
@@ -50,12 +39,12 @@ static void source(struct lm_writer *w)
     lm_say(w, "Generated from ");
     lm_name(w, page->file);
     lm_say(w, "; fully generated, do not edit by hand.");
-    close(w, LM_PARAGRAPH);
+    lm_close(w, LM_PARAGRAPH);
     if (page->label[0] != '\0') {
-        open(w, LM_LEAD);
+        lm_open(w, LM_LEAD);
         lm_say(w, "Label of this run: ");
         lm_name(w, page->label);
-        close(w, LM_LEAD);
+        lm_close(w, LM_LEAD);
     }
 }
 
@@ -92,34 +81,34 @@ static void answers(struct lm_writer *w)
         if (section != LM_SECTION_MAIN) {
             lm_paragraph(w, "Apart from these, %s:", lm_section_word((enum lm_section)section));
         }
-        open(w, LM_ANSWERS);
+        lm_open(w, LM_ANSWERS);
         for (size_t i = 0; i < c->matchup_count; i++) {
             if (!c->matchups[i].aa) {
-                open(w, LM_ITEM);
+                lm_open(w, LM_ITEM);
                 lm_content_answer(w, c, &c->matchups[i], (enum lm_section)section);
-                close(w, LM_ITEM);
+                lm_close(w, LM_ITEM);
             }
         }
-        close(w, LM_ANSWERS);
+        lm_close(w, LM_ANSWERS);
     }
     if (c->failed_samples > 0) {
-        open(w, LM_LEAD);
+        lm_open(w, LM_LEAD);
         lm_say(w, "%zu sample%s failed; ", c->failed_samples, c->failed_samples == 1 ? "" : "s");
         lm_link(w, NULL, "failures", "each is listed with its reason");
         lm_say(w, ", and their cases are in no figure above.");
-        close(w, LM_LEAD);
+        lm_close(w, LM_LEAD);
     }
 }
 
 static void noise(struct lm_writer *w)
 {
     const struct lm_comparison *c = w->page->own;
-    open(w, LM_PARAGRAPH);
+    lm_open(w, LM_PARAGRAPH);
     lm_word_within_noise(w->out, w->kind->escape);
     lm_say(w, " ");
     lm_link(w, "methodology", "verdicts", "Methodology has every rule and formula");
     lm_say(w, ".");
-    close(w, LM_PARAGRAPH);
+    lm_close(w, LM_PARAGRAPH);
     for (size_t i = 0; i < c->matchup_count; i++) {
         struct lm_noise_floor noise_floor;
         if (!c->matchups[i].aa) {
@@ -129,11 +118,11 @@ static void noise(struct lm_writer *w)
             w->status = -ENOMEM;
             return;
         }
-        open(w, LM_PARAGRAPH);
+        lm_open(w, LM_PARAGRAPH);
         lm_say(w, "How far this machine can be trusted: ");
         lm_word_noise_floor(w->out, w->kind->escape, c, &noise_floor);
         lm_say(w, ".");
-        close(w, LM_PARAGRAPH);
+        lm_close(w, LM_PARAGRAPH);
     }
 }
 
@@ -218,7 +207,7 @@ static void leaders(struct lm_writer *w)
         return;
     }
     w->kind->heading(w, 2, "leaders", "Who leads, and how surely", NULL);
-    open(w, LM_PARAGRAPH);
+    lm_open(w, LM_PARAGRAPH);
     lm_say(w, "The two highest median differences from ");
     lm_name(w, baseline_of(w));
     lm_say(w,
@@ -239,7 +228,7 @@ static void leaders(struct lm_writer *w)
         lm_say(w, ") show what the bare system calls cost; they are no choice for a program and "
                   "left out here.");
     }
-    close(w, LM_PARAGRAPH);
+    lm_close(w, LM_PARAGRAPH);
     w->kind->table(w, &table);
     for (size_t family = 0; family < c->family_count; family++) {
         struct lm_leaders found = lm_leaders_of_family(c, family);
@@ -274,9 +263,9 @@ static void family_row(void *context, const struct lm_tally_row *row)
     if (row->is_family) {
         lm_name(w, row->group);
     } else {
-        open(w, LM_STRONG);
+        lm_open(w, LM_STRONG);
         lm_say(w, "%s", row->group);
-        close(w, LM_STRONG);
+        lm_close(w, LM_STRONG);
     }
     w->kind->end_cell(w);
     lm_name_cell(w, row->candidate);
@@ -309,96 +298,15 @@ static void summary(struct lm_writer *w)
     w->kind->end_table(w);
 }
 
-static void facts(struct lm_writer *w)
-{
-    static const struct lm_column columns[] = {{"what", false}, {"value", false}};
-    const struct lm_table table = {.caption = "Environment", .columns = columns, .column_count = 2};
-    const struct lm_page *page = w->page;
-    if (page->fact_count == 0) {
-        lm_paragraph(w, "Not known: the source is a published table of figures.");
-        return;
-    }
-    w->kind->table(w, &table);
-    for (size_t i = 0; i < page->fact_count; i++) {
-        w->kind->row(w, NULL);
-        lm_cell(w, "%s", page->facts[i].label);
-        lm_name_cell(w, page->facts[i].value);
-        w->kind->end_row(w);
-    }
-    w->kind->end_table(w);
-}
-
-static const char *role_of(const struct lm_comparison *c, size_t implementation)
-{
-    return implementation == c->baseline              ? "baseline"
-           : c->implementations[implementation].aa    ? "the baseline again, for the noise floor"
-           : c->implementations[implementation].floor ? "floor: it never sleeps"
-                                                      : "candidate";
-}
-
-static void implementations(struct lm_writer *w)
-{
-    static const struct lm_column columns[] = {
-        {"implementation", false}, {"role", false}, {"what it is", false}, {"in force", false}};
-    const struct lm_table table = {
-        .caption = "Implementations", .columns = columns, .column_count = 4};
-    const struct lm_comparison *c = w->page->own;
-    w->kind->heading(w, 3, "implementations", "Implementations", NULL);
-    w->kind->table(w, &table);
-    for (size_t i = 0; i < c->implementation_count; i++) {
-        const struct lm_implementation *implementation = &c->implementations[i];
-        w->kind->row(w, NULL);
-        lm_name_cell(w, implementation->name);
-        lm_cell(w, "%s", role_of(c, i));
-        lm_name_cell(w, implementation->title);
-        lm_name_cell(w, implementation->settings);
-        w->kind->end_row(w);
-    }
-    w->kind->end_table(w);
-}
-
-static void warnings(struct lm_writer *w)
-{
-    const struct lm_comparison *c = w->page->own;
-    if (c->warning_count > 0) {
-        open(w, LM_PARAGRAPH);
-        open(w, LM_STRONG);
-        lm_say(w, "%s", LM_HEADING_WARNINGS);
-        close(w, LM_STRONG);
-        close(w, LM_PARAGRAPH);
-        open(w, LM_LIST);
-        for (size_t i = 0; i < c->warning_count; i++) {
-            open(w, LM_ITEM);
-            lm_name(w, c->warnings[i]);
-            close(w, LM_ITEM);
-        }
-        close(w, LM_LIST);
-    }
-    for (size_t i = 0; i < c->note_count; i++) {
-        open(w, LM_LEAD);
-        lm_name(w, w->page->file);
-        lm_say(w, ": %s.", c->notes[i].text);
-        close(w, LM_LEAD);
-    }
-}
-
-static void environment(struct lm_writer *w)
-{
-    w->kind->heading(w, 2, "environment", "Environment", NULL);
-    warnings(w);
-    facts(w);
-    implementations(w);
-}
-
 static void median_cell(struct lm_writer *w, const char *text, bool best)
 {
     w->kind->cell(w);
     if (best) {
-        open(w, LM_STRONG);
+        lm_open(w, LM_STRONG);
     }
     lm_say(w, "%s", text);
     if (best) {
-        close(w, LM_STRONG);
+        lm_close(w, LM_STRONG);
     }
     w->kind->end_cell(w);
 }
@@ -470,7 +378,7 @@ static void operations(struct lm_writer *w, size_t family)
             continue;
         }
         if (shown++ == 0) {
-            open(w, LM_PARAGRAPH);
+            lm_open(w, LM_PARAGRAPH);
             lm_say(w, "What is counted: ");
         } else {
             lm_say(w, "; ");
@@ -480,7 +388,7 @@ static void operations(struct lm_writer *w, size_t family)
     }
     if (shown > 0) {
         lm_say(w, ".");
-        close(w, LM_PARAGRAPH);
+        lm_close(w, LM_PARAGRAPH);
     }
 }
 
@@ -489,7 +397,7 @@ static void family(struct lm_writer *w, size_t index)
     const struct lm_page *page = w->page;
     const struct lm_compared_family *which = &page->own->families[index];
     const char *measures = lm_family_measures(which->name);
-    open(w, LM_SECTION);
+    lm_open(w, LM_PART);
     w->kind->heading(w, 2, page->family_ids[index], NULL, which->name);
     if (measures != NULL) {
         lm_paragraph(w, "Measures %s.", measures);
@@ -501,90 +409,13 @@ static void family(struct lm_writer *w, size_t index)
         }
     }
     w->kind->fold(w, "Detailed results");
-    open(w, LM_PARAGRAPH);
+    lm_open(w, LM_PARAGRAPH);
     lm_word_columns(w->out, w->kind->escape);
     lm_say(w, " A median in bold is better than every other one beyond the noise.");
-    close(w, LM_PARAGRAPH);
+    lm_close(w, LM_PARAGRAPH);
     case_table(w, index);
     w->kind->unfold(w);
-    close(w, LM_SECTION);
-}
-
-static void remark_table(struct lm_writer *w, enum lm_remark_kind kind)
-{
-    static const struct lm_column columns[] = {
-        {"implementation", false}, {"where", false}, {"what", false}};
-    const struct lm_comparison *c = w->page->own;
-    const struct lm_table table = {
-        .caption = lm_remark_heading(kind), .columns = columns, .column_count = 3};
-    w->kind->table(w, &table);
-    for (size_t i = 0; i < c->remark_count; i++) {
-        if (c->remarks[i].kind == kind) {
-            w->kind->row(w, NULL);
-            lm_name_cell(w, c->implementations[c->remarks[i].implementation].name);
-            w->kind->cell(w);
-            lm_word_place(w->out, w->kind->escape, c, &c->remarks[i]);
-            w->kind->end_cell(w);
-            lm_name_cell(w, c->remarks[i].text);
-            w->kind->end_row(w);
-        }
-    }
-    w->kind->end_table(w);
-}
-
-static void failures(struct lm_writer *w)
-{
-    if (lm_remark_count(w->page->own, LM_REMARK_FAILED) > 0) {
-        w->kind->heading(w, 2, "failures", "Failures", NULL);
-        remark_table(w, LM_REMARK_FAILED);
-    }
-}
-
-static void remarks(struct lm_writer *w)
-{
-    const struct lm_comparison *c = w->page->own;
-    bool any = false;
-    for (int kind = 0; kind < LM_REMARK_COUNT; kind++) {
-        if (kind != LM_REMARK_FAILED && lm_remark_count(c, (enum lm_remark_kind)kind) > 0) {
-            if (!any) {
-                w->kind->heading(w, 2, "remarks", "Remarks", NULL);
-                any = true;
-            }
-            w->kind->fold(w, lm_remark_heading((enum lm_remark_kind)kind));
-            remark_table(w, (enum lm_remark_kind)kind);
-            w->kind->unfold(w);
-        }
-    }
-}
-
-static void reproduce(struct lm_writer *w)
-{
-    const struct lm_page *page = w->page;
-    if (page->command[0] == '\0') {
-        return;
-    }
-    struct lm_string_stream stream;
-    FILE *out = lm_string_begin(&stream);
-    if (out == NULL) {
-        w->status = -ENOMEM;
-        return;
-    }
-    /* People paste this into a shell: what is no commit's name is left out. */
-    if (page->commit[0] != '\0' && page->commit[strspn(page->commit, "0123456789abcdef")] == '\0') {
-        fprintf(out, "git checkout %s\n", page->commit);
-    }
-    fprintf(out, "ci/install-deps && ci/build\n%s --out results.jsonl\n", page->command);
-    fputs("build/default/loopmark report results.jsonl --out pages", out);
-    char *commands = lm_string_end(&stream);
-    if (commands == NULL) {
-        w->status = -ENOMEM;
-        return;
-    }
-    w->kind->heading(w, 2, "reproduce", "Reproduce", NULL);
-    lm_paragraph(w, "In a clone of loopmark, on a quiet machine. The seed repeats the order of the "
-                    "cases; figures repeat within the noise, on another machine ratios at best.");
-    w->kind->code(w, commands);
-    free(commands);
+    lm_close(w, LM_PART);
 }
 
 void lm_content_os(struct lm_writer *w)
@@ -595,13 +426,13 @@ void lm_content_os(struct lm_writer *w)
     noise(w);
     leaders(w);
     summary(w);
-    environment(w);
+    lm_content_environment(w);
     w->kind->controls(w);
     for (size_t i = 0; i < w->page->own->family_count; i++) {
         family(w, i);
     }
-    failures(w);
-    remarks(w);
-    reproduce(w);
+    lm_content_failures(w);
+    lm_content_remarks(w);
+    lm_content_reproduce(w);
     w->kind->end(w);
 }

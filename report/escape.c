@@ -266,8 +266,8 @@ void lm_put_words(FILE *out, enum lm_form form, const char *words)
 {
     /* In front of these GitHub's Markdown takes a backslash, and AsciiDoc a reference. Others mean
      * something only at the beginning of a line, where no writer puts words of this kind. */
-    const char *specials = form == LM_FORM_MARKDOWN   ? "\\`*_<>[]~"
-                           : form == LM_FORM_ASCIIDOC ? "`*_#^~+{}<>[]'&"
+    const char *specials = form == LM_FORM_MARKDOWN   ? "\\`*_<>[]~|"
+                           : form == LM_FORM_ASCIIDOC ? "`*_#^~+{}<>[]'&|"
                                                       : "";
     if (form == LM_FORM_MARKUP) {
         put_escaped(out, form, words);

@@ -13,21 +13,9 @@ static void put(struct lm_writer *w, const char *text)
     fputs(text, w->out);
 }
 
-static void words(struct lm_writer *w, const char *text)
-{
-    lm_put_words(w->out, LM_FORM_MARKUP, text);
-}
-
-static void name(struct lm_writer *w, const char *text)
-{
-    put(w, "<code>");
-    lm_put_text(w->out, LM_FORM_MARKUP, text);
-    put(w, "</code>");
-}
-
 static void put_title(struct lm_writer *w, const char *title, const char *title_name)
 {
-    words(w, title);
+    lm_say(w, "%s", title);
     if (title_name != NULL) {
         put(w, " ");
         lm_put_text(w->out, LM_FORM_MARKUP, title_name);
@@ -96,34 +84,13 @@ static void heading(struct lm_writer *w, int level, const char *id, const char *
     }
     put(w, ">");
     if (own != NULL) {
-        words(w, own);
+        lm_say(w, "%s", own);
     }
     if (outside != NULL) {
         put(w, own != NULL ? " " : "");
-        name(w, outside);
+        lm_name(w, outside);
     }
     fprintf(w->out, "</h%d>\n", level);
-}
-
-static void open(struct lm_writer *w, enum lm_block block)
-{
-    static const char *const tags[] = {[LM_PARAGRAPH] = "<p>",
-                                       [LM_LIST] = "<ul>\n",
-                                       [LM_ITEM] = "<li>",
-                                       [LM_STRONG] = "<strong>",
-                                       [LM_LEAD] = "<p class=\"lead\">",
-                                       [LM_ANSWERS] = "<ul class=\"answers\">\n",
-                                       [LM_SECTION] = "<section>\n"};
-    put(w, tags[block]);
-}
-
-static void close(struct lm_writer *w, enum lm_block block)
-{
-    static const char *const tags[] = {
-        [LM_PARAGRAPH] = "</p>\n",    [LM_LIST] = "</ul>\n", [LM_ITEM] = "</li>\n",
-        [LM_STRONG] = "</strong>",    [LM_LEAD] = "</p>\n",  [LM_ANSWERS] = "</ul>\n",
-        [LM_SECTION] = "</section>\n"};
-    put(w, tags[block]);
 }
 
 static void link_begin(struct lm_writer *w, const struct lm_link *link)
@@ -148,7 +115,7 @@ static void link_end(struct lm_writer *w)
 static void fold(struct lm_writer *w, const char *summary)
 {
     put(w, "<details><summary>");
-    words(w, summary);
+    lm_say(w, "%s", summary);
     put(w, "</summary>\n");
 }
 
@@ -167,7 +134,7 @@ static void code(struct lm_writer *w, const char *text)
 
 static void put_caption(struct lm_writer *w, const struct lm_table *table)
 {
-    words(w, table->caption);
+    lm_say(w, "%s", table->caption);
     if (table->name != NULL) {
         put(w, " ");
         lm_put_text(w->out, LM_FORM_MARKUP, table->name);
@@ -186,7 +153,7 @@ static void table(struct lm_writer *w, const struct lm_table *table)
     put(w, "</caption>\n<thead><tr>");
     for (size_t i = 0; i < table->column_count; i++) {
         fprintf(w->out, "<th scope=\"col\"%s>", table->columns[i].number ? " class=\"n\"" : "");
-        words(w, table->columns[i].title);
+        lm_say(w, "%s", table->columns[i].title);
         put(w, "</th>");
     }
     put(w, "</tr></thead>\n<tbody>\n");
@@ -238,11 +205,6 @@ static void chart(struct lm_writer *w, const struct lm_chart *chart)
     put(w, "</figure>\n");
 }
 
-static void line_break(struct lm_writer *w)
-{
-    put(w, "<br>\n");
-}
-
 static void controls(struct lm_writer *w)
 {
     put(w, "<div id=\"controls\" hidden></div>\n");
@@ -251,13 +213,18 @@ static void controls(struct lm_writer *w)
 const struct lm_writer_kind lm_write_html = {
     .extension = "html",
     .escape = LM_FORM_MARKUP,
+    .marks = {[LM_PARAGRAPH] = {"<p>", "</p>\n"},
+              [LM_LIST] = {"<ul>\n", "</ul>\n"},
+              [LM_ITEM] = {"<li>", "</li>\n"},
+              [LM_STRONG] = {"<strong>", "</strong>"},
+              [LM_LEAD] = {"<p class=\"lead\">", "</p>\n"},
+              [LM_ANSWERS] = {"<ul class=\"answers\">\n", "</ul>\n"},
+              [LM_PART] = {"<section>\n", "</section>\n"}},
+    .name = {"<code>", "</code>"},
+    .line_break = "<br>\n",
     .begin = begin,
     .end = end,
     .heading = heading,
-    .open = open,
-    .close = close,
-    .words = words,
-    .name = name,
     .link = link_begin,
     .unlink = link_end,
     .fold = fold,
@@ -269,7 +236,6 @@ const struct lm_writer_kind lm_write_html = {
     .end_cell = end_cell,
     .end_row = end_row,
     .end_table = end_table,
-    .line_break = line_break,
     .chart = chart,
     .controls = controls,
 };

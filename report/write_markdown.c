@@ -24,32 +24,6 @@ static void end(struct lm_writer *w)
     (void)w;
 }
 
-static void words(struct lm_writer *w, const char *text)
-{
-    if (w->open_table == NULL) {
-        lm_put_words(w->out, LM_FORM_MARKDOWN, text);
-        return;
-    }
-    for (const char *rest = text; *rest != '\0';) {
-        const char *bar = strchr(rest, '|');
-        if (bar == NULL) {
-            lm_put_words(w->out, LM_FORM_MARKDOWN, rest);
-            return;
-        }
-        for (; rest < bar; rest++) {
-            const char character[2] = {*rest, '\0'};
-            lm_put_words(w->out, LM_FORM_MARKDOWN, character);
-        }
-        put(w, "\\|");
-        rest++;
-    }
-}
-
-static void name(struct lm_writer *w, const char *text)
-{
-    lm_put_text(w->out, LM_FORM_MARKDOWN, text);
-}
-
 /* GitHub makes the id of a heading from its text; ours are made to be the same. */
 static void heading(struct lm_writer *w, int level, const char *id, const char *own,
                     const char *outside)
@@ -58,53 +32,13 @@ static void heading(struct lm_writer *w, int level, const char *id, const char *
     fprintf(w->out, "\n%.*s", level, "######");
     if (own != NULL) {
         put(w, " ");
-        words(w, own);
+        lm_say(w, "%s", own);
     }
     if (outside != NULL) {
         put(w, " ");
-        name(w, outside);
+        lm_name(w, outside);
     }
     put(w, "\n");
-}
-
-static void open(struct lm_writer *w, enum lm_block block)
-{
-    switch (block) {
-    case LM_PARAGRAPH:
-    case LM_LIST:
-    case LM_ANSWERS:
-        put(w, "\n");
-        break;
-    case LM_LEAD:
-        put(w, "\n> ");
-        break;
-    case LM_ITEM:
-        put(w, "- ");
-        break;
-    case LM_STRONG:
-        put(w, "**");
-        break;
-    case LM_SECTION:
-        break;
-    }
-}
-
-static void close(struct lm_writer *w, enum lm_block block)
-{
-    switch (block) {
-    case LM_PARAGRAPH:
-    case LM_ITEM:
-    case LM_LEAD:
-        put(w, "\n");
-        break;
-    case LM_STRONG:
-        put(w, "**");
-        break;
-    case LM_LIST:
-    case LM_ANSWERS:
-    case LM_SECTION:
-        break;
-    }
 }
 
 static void link_begin(struct lm_writer *w, const struct lm_link *link)
@@ -168,7 +102,7 @@ static void table(struct lm_writer *w, const struct lm_table *table)
     put(w, "\n");
     for (size_t i = 0; i < table->column_count; i++) {
         put(w, "| ");
-        words(w, table->columns[i].title);
+        lm_say(w, "%s", table->columns[i].title);
         put(w, " ");
     }
     put(w, "|\n");
@@ -215,11 +149,6 @@ static void chart(struct lm_writer *w, const struct lm_chart *chart)
     fprintf(w->out, "](%s)\n", path);
 }
 
-static void line_break(struct lm_writer *w)
-{
-    put(w, "<br>");
-}
-
 static void controls(struct lm_writer *w)
 {
     (void)w;
@@ -228,14 +157,19 @@ static void controls(struct lm_writer *w)
 const struct lm_writer_kind lm_write_markdown = {
     .extension = "md",
     .escape = LM_FORM_MARKDOWN,
+    .marks = {[LM_PARAGRAPH] = {"\n", "\n"},
+              [LM_LIST] = {"\n", ""},
+              [LM_ITEM] = {"- ", "\n"},
+              [LM_STRONG] = {"**", "**"},
+              [LM_LEAD] = {"\n> ", "\n"},
+              [LM_ANSWERS] = {"\n", ""},
+              [LM_PART] = {"", ""}},
+    .name = {"", ""},
+    .line_break = "<br>",
     .chart_files = true,
     .begin = begin,
     .end = end,
     .heading = heading,
-    .open = open,
-    .close = close,
-    .words = words,
-    .name = name,
     .link = link_begin,
     .unlink = link_end,
     .fold = fold,
@@ -247,7 +181,6 @@ const struct lm_writer_kind lm_write_markdown = {
     .end_cell = end_cell,
     .end_row = end_row,
     .end_table = end_table,
-    .line_break = line_break,
     .chart = chart,
     .controls = controls,
 };

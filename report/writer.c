@@ -5,6 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+void lm_open(struct lm_writer *writer, enum lm_block block)
+{
+    fputs(writer->kind->marks[block].before, writer->out);
+}
+
+void lm_close(struct lm_writer *writer, enum lm_block block)
+{
+    fputs(writer->kind->marks[block].after, writer->out);
+}
+
+void lm_line_break(struct lm_writer *writer)
+{
+    fputs(writer->kind->line_break, writer->out);
+}
+
 static void say(struct lm_writer *writer, const char *format, va_list arguments)
 {
     va_list again;
@@ -17,7 +32,7 @@ static void say(struct lm_writer *writer, const char *format, va_list arguments)
         return;
     }
     vsnprintf(words, (size_t)bytes + 1, format, arguments);
-    writer->kind->words(writer, words);
+    lm_put_words(writer->out, writer->kind->escape, words);
     free(words);
 }
 
@@ -31,16 +46,18 @@ void lm_say(struct lm_writer *writer, const char *format, ...)
 
 void lm_name(struct lm_writer *writer, const char *name)
 {
-    writer->kind->name(writer, name);
+    fputs(writer->kind->name.before, writer->out);
+    lm_put_text(writer->out, writer->kind->escape, name);
+    fputs(writer->kind->name.after, writer->out);
 }
 
 void lm_paragraph(struct lm_writer *writer, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    writer->kind->open(writer, LM_PARAGRAPH);
+    lm_open(writer, LM_PARAGRAPH);
     say(writer, format, arguments);
-    writer->kind->close(writer, LM_PARAGRAPH);
+    lm_close(writer, LM_PARAGRAPH);
     va_end(arguments);
 }
 

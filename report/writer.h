@@ -20,7 +20,8 @@ enum lm_block {
     LM_STRONG,  /* inline */
     LM_LEAD,    /* a paragraph that stands out */
     LM_ANSWERS, /* a list of the candidates' answers, which scripts know */
-    LM_SECTION  /* what belongs to one heading, where the form has such a thing */
+    LM_PART,    /* what belongs to one heading, where the form has such a thing */
+    LM_BLOCKS
 };
 
 struct lm_column {
@@ -59,21 +60,25 @@ struct lm_link {
 
 struct lm_writer;
 
+/* What stands before and after something. */
+struct lm_marks {
+    const char *before, *after;
+};
+
 /* A form of pages. Every function is there; what a form has no use for does nothing. */
 struct lm_writer_kind {
     const char *extension; /* without the dot; --format takes it too */
     enum lm_form escape;
-    bool chart_files; /* charts are files of their own unless the user wants them inline */
+    struct lm_marks marks[LM_BLOCKS];
+    struct lm_marks name;   /* what stands around a name, which is escaped itself */
+    const char *line_break; /* within a cell */
+    bool chart_files;       /* charts are files of their own unless the user wants them inline */
 
     void (*begin)(struct lm_writer *writer, const char *title, const char *title_name);
     void (*end)(struct lm_writer *writer);
     /* `name` comes from outside and follows the words; either may be NULL. Levels from 2. */
     void (*heading)(struct lm_writer *writer, int level, const char *id, const char *words,
                     const char *name);
-    void (*open)(struct lm_writer *writer, enum lm_block block);
-    void (*close)(struct lm_writer *writer, enum lm_block block);
-    void (*words)(struct lm_writer *writer, const char *words);
-    void (*name)(struct lm_writer *writer, const char *name);
     void (*link)(struct lm_writer *writer, const struct lm_link *link); /* what follows is linked */
     void (*unlink)(struct lm_writer *writer);
     void (*fold)(struct lm_writer *writer, const char *summary);
@@ -85,7 +90,6 @@ struct lm_writer_kind {
     void (*end_cell)(struct lm_writer *writer);
     void (*end_row)(struct lm_writer *writer);
     void (*end_table)(struct lm_writer *writer);
-    void (*line_break)(struct lm_writer *writer); /* within a cell */
     void (*chart)(struct lm_writer *writer, const struct lm_chart *chart);
     void (*controls)(struct lm_writer *writer); /* where scripts put what a reader can choose */
 };
@@ -104,6 +108,11 @@ struct lm_writer {
     size_t column; /* of the next cell */
 };
 
+/* Begins and ends a block. */
+void lm_open(struct lm_writer *writer, enum lm_block block);
+void lm_close(struct lm_writer *writer, enum lm_block block);
+/* Within a cell. */
+void lm_line_break(struct lm_writer *writer);
 /* Own words, formatted. */
 void lm_say(struct lm_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
