@@ -158,7 +158,10 @@ static void statistics(struct lm_writer *w)
          "they are no choice for a program.");
     item(w, "Who leads",
          "the two implementations with the highest median differences of a family, "
-         "and the second as the baseline of the first.");
+         "and the second as the baseline of the first. It leads when it is faster in at "
+         "least %g %% of the cases with a verdict, and in more than it is slower in; else "
+         "the two tie.",
+         lm_policy.lead_share * 100.0);
     end_list(w);
 }
 

@@ -179,14 +179,41 @@ static void lead_cells(struct lm_writer *w, size_t family, const struct lm_leade
     lm_cell(w, "%s", lm_is_lead(&lead->families[family]) ? "leads" : "ties with the next");
 }
 
-static bool has_floor(const struct lm_comparison *c)
+/* Names the implementations that are left out. */
+static void floors(struct lm_writer *w)
 {
+    const struct lm_comparison *c = w->page->own;
+    const char *before = " Implementations that never sleep (";
     for (size_t i = 0; i < c->implementation_count; i++) {
         if (c->implementations[i].floor) {
-            return true;
+            lm_say(w, "%s", before);
+            lm_name(w, c->implementations[i].name);
+            before = ", ";
         }
     }
-    return false;
+    if (before[0] == ',') {
+        lm_say(w, ") show what the bare system calls cost; they are no choice for a program and "
+                  "left out here.");
+    }
+}
+
+static void leader_row(struct lm_writer *w, size_t family)
+{
+    const struct lm_comparison *c = w->page->own;
+    const struct lm_link link = {.fragment = w->page->family_ids[family]};
+    struct lm_leaders found = lm_leaders_of_family(c, family);
+    if (found.first == SIZE_MAX) {
+        return;
+    }
+    w->kind->row(w, NULL);
+    w->kind->cell(w);
+    w->kind->link(w, &link);
+    lm_name(w, c->families[family].name);
+    w->kind->unlink(w);
+    w->kind->end_cell(w);
+    leader_cells(w, family, found.first);
+    lead_cells(w, family, &found);
+    w->kind->end_row(w);
 }
 
 /* Who leads each family, by how much, and whether the lead over the next one is more than noise. */
@@ -212,50 +239,21 @@ static void leaders(struct lm_writer *w)
     lm_name(w, baseline_of(w));
     lm_say(w,
            " in each family, and the first held against the second. It leads when it is faster, "
-           "beyond the noise, in at least %g %% of the cases with a verdict; otherwise these "
-           "samples do not tell the two apart.",
+           "beyond the noise, in at least %g %% of the cases with a verdict; otherwise the two "
+           "tie in that family.",
            lm_policy.lead_share * 100.0);
-    if (has_floor(c)) {
-        lm_say(w, " Implementations that never sleep (");
-        const char *comma = "";
-        for (size_t i = 0; i < c->implementation_count; i++) {
-            if (c->implementations[i].floor) {
-                lm_say(w, "%s", comma);
-                lm_name(w, c->implementations[i].name);
-                comma = ", ";
-            }
-        }
-        lm_say(w, ") show what the bare system calls cost; they are no choice for a program and "
-                  "left out here.");
-    }
+    floors(w);
     lm_close(w, LM_PARAGRAPH);
     w->kind->table(w, &table);
     for (size_t family = 0; family < c->family_count; family++) {
-        struct lm_leaders found = lm_leaders_of_family(c, family);
-        if (found.first == SIZE_MAX) {
-            continue;
-        }
-        const struct lm_link link = {.fragment = w->page->family_ids[family]};
-        w->kind->row(w, NULL);
-        w->kind->cell(w);
-        w->kind->link(w, &link);
-        lm_name(w, c->families[family].name);
-        w->kind->unlink(w);
-        w->kind->end_cell(w);
-        leader_cells(w, family, found.first);
-        lead_cells(w, family, &found);
-        w->kind->end_row(w);
+        leader_row(w, family);
     }
     w->kind->end_table(w);
 }
 
-struct family_rows {
-    struct lm_writer *writer;
-};
-
 static void family_row(void *context, const struct lm_tally_row *row)
 {
-    struct lm_writer *w = ((struct family_rows *)context)->writer;
+    struct lm_writer *w = context;
     const struct lm_row about = {
         .group = row->family, .section = (size_t)row->section, .who = row->matchup};
     w->kind->row(w, &about);
@@ -293,12 +291,11 @@ static void summary(struct lm_writer *w)
     w->kind->heading(w, 2, "summary", "Summary", NULL);
     w->kind->chart(w, &w->page->charts[0]);
     w->kind->table(w, &table);
-    struct family_rows rows = {w};
-    lm_tally_rows(c, family_row, &rows);
+    lm_tally_rows(c, family_row, w);
     w->kind->end_table(w);
 }
 
-static void median_cell(struct lm_writer *w, const char *text, bool best)
+static void figure_cell(struct lm_writer *w, const char *text, bool best)
 {
     w->kind->cell(w);
     if (best) {
@@ -321,7 +318,7 @@ static void case_row(struct lm_writer *w, size_t case_index, size_t best,
     lm_name_cell(w, c->cases[case_index].name);
     lm_name_cell(w, row->implementation->name);
     for (int column = 0; column < LM_CASE_COLUMNS; column++) {
-        median_cell(w, row->cells[column], column == LM_COLUMN_MEDIAN && who == best);
+        figure_cell(w, row->cells[column], column == LM_COLUMN_MEDIAN && who == best);
     }
     w->kind->end_row(w);
 }
@@ -363,7 +360,6 @@ static void case_table(struct lm_writer *w, size_t family)
 static void operations(struct lm_writer *w, size_t family)
 {
     const struct lm_comparison *c = w->page->own;
-    const char *last = "";
     size_t shown = 0;
     for (size_t i = 0; i < c->case_count; i++) {
         const char *operation = c->cases[i].operation;
@@ -374,7 +370,7 @@ static void operations(struct lm_writer *w, size_t family)
         for (size_t j = 0; j < i && !known; j++) {
             known = c->cases[j].family == family && strcmp(c->cases[j].operation, operation) == 0;
         }
-        if (known || strcmp(operation, last) == 0) {
+        if (known) {
             continue;
         }
         if (shown++ == 0) {
@@ -384,7 +380,6 @@ static void operations(struct lm_writer *w, size_t family)
             lm_say(w, "; ");
         }
         lm_name(w, operation);
-        last = operation;
     }
     if (shown > 0) {
         lm_say(w, ".");
