@@ -96,5 +96,6 @@ struct lm_leaders lm_leaders_of_family(const struct lm_comparison *comparison, s
             second = median;
         }
     }
-    return leaders;
+    /* Alone, the baseline leads nobody; where it failed, every other one is without a median. */
+    return leaders.second != SIZE_MAX ? leaders : (struct lm_leaders){SIZE_MAX, SIZE_MAX};
 }

@@ -16,8 +16,8 @@
 size_t lm_best_of_case(const struct lm_comparison *comparison, size_t case_index);
 
 /* The two implementations with the highest median differences from the baseline over a family, the
- * baseline itself (0) among them; floors and second copies are passed over. SIZE_MAX for one that
- * there is not. */
+ * baseline itself (0) among them; floors and second copies are passed over. Both SIZE_MAX
+ * where there are not two. */
 struct lm_leaders {
     size_t first, second;
 };

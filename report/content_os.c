@@ -179,6 +179,16 @@ static void lead_cells(struct lm_writer *w, size_t family, const struct lm_leade
     lm_cell(w, "%s", lm_is_lead(&lead->families[family]) ? "leads" : "ties with the next");
 }
 
+static bool has_leaders(const struct lm_comparison *c)
+{
+    for (size_t family = 0; family < c->family_count; family++) {
+        if (lm_leaders_of_family(c, family).first != SIZE_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Names the implementations that are left out. */
 static void floors(struct lm_writer *w)
 {
@@ -230,7 +240,7 @@ static void leaders(struct lm_writer *w)
     const struct lm_table table = {.caption = "Who leads each family",
                                    .columns = columns,
                                    .column_count = sizeof columns / sizeof *columns};
-    if (c->implementation_count < 2) {
+    if (!has_leaders(c)) {
         return;
     }
     w->kind->heading(w, 2, "leaders", "Who leads, and how surely", NULL);

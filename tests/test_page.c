@@ -105,6 +105,25 @@ static void the_baseline_leads_where_every_candidate_is_slower(void **state)
     sheet_free(sheet);
 }
 
+static void nobody_leads_where_the_baseline_has_no_figure(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_of(flat, better, better);
+    for (size_t i = 0; i < sheet->results.sample_count; i++) {
+        struct lm_sample *sample = &sheet->results.samples[i];
+        if (sample->backend_index == 0) {
+            sample->status = LM_SAMPLE_FAILED;
+            sample->reason = (char *)"it hung";
+        }
+    }
+    struct lm_comparison *comparison = sheet_compare(sheet);
+    struct lm_leaders leaders = lm_leaders_of_family(comparison, 0);
+    assert_int_equal(leaders.first, SIZE_MAX);
+    assert_int_equal(leaders.second, SIZE_MAX);
+    lm_comparison_free(comparison);
+    sheet_free(sheet);
+}
+
 static void a_leader_leads_when_it_is_faster_in_half_of_the_judged_cases(void **state)
 {
     (void)state;
@@ -417,6 +436,7 @@ int main(void)
         cmocka_unit_test(one_that_failed_is_out),
         cmocka_unit_test(the_only_one_is_not_called_the_best),
         cmocka_unit_test(the_leaders_are_the_two_highest_medians_without_floors),
+        cmocka_unit_test(nobody_leads_where_the_baseline_has_no_figure),
         cmocka_unit_test(a_leader_leads_when_it_is_faster_in_half_of_the_judged_cases),
         cmocka_unit_test(the_baseline_leads_where_every_candidate_is_slower),
         cmocka_unit_test(an_axis_holds_every_mark_and_its_ticks_are_apart),
