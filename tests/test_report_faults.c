@@ -1,6 +1,8 @@
 /* `loopmark report` with files and folders that are not as expected. */
 #include "tests/report_testing.h"
 
+#include <sys/utsname.h>
+
 static struct program program;
 
 /* Runs a shell command that must succeed. */
@@ -152,6 +154,58 @@ static void a_list_of_pages_that_can_not_be_printed_is_said(void **state)
     }
 }
 
+/* ci/regenerate-pages with a finished run, and no building. */
+static int regenerate(const char *results)
+{
+    assert_int_equal(setenv("LOOPMARK", LM_PROGRAM, 1), 0);
+    return PROGRAM_RUN(&program, NULL, LM_TEST_DATA "/../../ci/regenerate-pages", "--pages",
+                       "pages", "--from", results);
+}
+
+static void pages_that_can_not_be_regenerated_stay_as_they_are(void **state)
+{
+    (void)state;
+    struct utsname system;
+    assert_int_equal(uname(&system), 0);
+    write_results("good.jsonl", system.sysname, "2026-12-01T04:10:19Z", 1000.0);
+    write_results("next.jsonl", system.sysname, "2026-12-02T04:10:19Z", 1000.0);
+    write_results("other.jsonl", "Plan 9", "2026-12-02T04:10:19Z", 1000.0);
+    assert_int_equal(regenerate("good.jsonl"), 0);
+    shell("cp -r pages before; gzip -k next.jsonl; truncate -s -20 next.jsonl.gz; "
+          "sed 's/\"metric\":1000/\"metric\":-1/' next.jsonl >minus.jsonl");
+    static const char *const wrong[][2] = {
+        {"missing.jsonl", "missing.jsonl: No such file or directory; name a file"},
+        {"next.jsonl.gz", "next.jsonl.gz: its compressed data is cut off or damaged"},
+        {"minus.jsonl", "minus.jsonl:2: metric is -1"},
+        {"other.jsonl", "no file is of"},
+        {"", "--from needs a value"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(regenerate(wrong[i][0]), 2);
+        assert_said(&program, wrong[i][1]);
+        shell("diff -r before pages");
+    }
+    /* A folder where a page belongs is found when all else is done. */
+    shell("for p in pages before; do rm $p/index.md; mkdir $p/index.md; done");
+    assert_int_equal(regenerate("next.jsonl"), 2);
+    assert_said(&program, "index.md: Is a directory");
+    shell("diff -r before pages");
+}
+
+static void charts_that_a_regenerated_page_has_no_more_go_away(void **state)
+{
+    (void)state;
+    struct utsname system;
+    assert_int_equal(uname(&system), 0);
+    write_results("good.jsonl", system.sysname, "2026-12-01T04:10:19Z", 1000.0);
+    assert_int_equal(regenerate("good.jsonl"), 0);
+    shell("chart=$(ls pages/charts/*-summary.svg); touch \"${chart%summary.svg}gone.svg\" "
+          "pages/charts/plan-9-summary.svg");
+    assert_int_equal(regenerate("good.jsonl"), 0);
+    shell("ls pages/charts; test ! -e pages/charts/*-gone.svg && "
+          "test -e pages/charts/plan-9-summary.svg && test $(ls pages/charts | wc -l) = 3");
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
@@ -166,6 +220,8 @@ int main(void)
         IN_FOLDER(os_names_the_system_of_a_results_file_that_does_not),
         IN_FOLDER(a_folder_in_a_pages_place_leaves_all_former_pages),
         IN_FOLDER(a_commit_that_is_none_is_no_command),
+        IN_FOLDER(pages_that_can_not_be_regenerated_stay_as_they_are),
+        IN_FOLDER(charts_that_a_regenerated_page_has_no_more_go_away),
         IN_FOLDER(a_list_of_pages_that_can_not_be_printed_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
