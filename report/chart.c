@@ -211,8 +211,9 @@ static void ratios_key(struct drawing *d)
 {
     static const struct {
         const char *look, *words;
-    } marks[] = {
-        {"f", "filled: beyond the noise"}, {"w", "grey: within noise"}, {"u", "hollow: unstable"}};
+    } marks[] = {{"f", "filled: beyond the noise"},
+                 {"w", "grey: within noise"},
+                 {"u", "hollow: no sure verdict"}};
     fputs("<g class=\"key\">\n", d->out);
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         bool right = i % 2 == 1;

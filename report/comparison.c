@@ -265,7 +265,8 @@ int lm_noise_floor(const struct lm_comparison *comparison, const struct lm_match
             floor->largest = size;
             floor->largest_case = i;
         }
-        floor->outside += !(size <= cell->noise);
+        floor->judged += isfinite(cell->noise);
+        floor->outside += size > cell->noise;
         sizes[floor->case_count++] = size;
     }
     lm_sort(sizes, floor->case_count);

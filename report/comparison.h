@@ -191,7 +191,8 @@ bool lm_is_unstable(const struct lm_measurement *measurement);
 /* What an A/A matchup says about the machine. */
 struct lm_noise_floor {
     size_t case_count;      /* with a difference */
-    size_t outside;         /* of these beyond their own noise band */
+    size_t judged;          /* of these with a noise band, which one iteration does not have */
+    size_t outside;         /* of these beyond it */
     double median, largest; /* of |difference|; NAN when case_count is 0 */
     size_t largest_case;
 };

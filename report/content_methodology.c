@@ -229,7 +229,8 @@ static void charts(struct lm_writer *w)
          "than %u cases are split into parts.",
          LM_CHART_CASES);
     item(w, "Marks",
-         "filled: beyond the noise; grey: within it; hollow: unstable; ✕: failed or "
+         "filled: beyond the noise; grey: within it; hollow: unstable or without a verdict; ✕: "
+         "failed or "
          "skipped. Each candidate has a shape as well as a colour.");
     item(w, "Band and line",
          "the shaded band is what is within noise of 1×; the line through a "

@@ -126,11 +126,16 @@ static void noise(struct lm_writer *w)
     }
 }
 
+static size_t judged_of(const struct lm_tally *tally)
+{
+    return tally->verdicts[LM_VERDICT_FASTER] + tally->verdicts[LM_VERDICT_WITHIN_NOISE] +
+           tally->verdicts[LM_VERDICT_SLOWER];
+}
+
 /* "9 faster · 3 within noise · 0 slower of 12" */
 static void counts_cell(struct lm_writer *w, const struct lm_tally *tally)
 {
-    size_t judged = tally->verdicts[LM_VERDICT_FASTER] + tally->verdicts[LM_VERDICT_WITHIN_NOISE] +
-                    tally->verdicts[LM_VERDICT_SLOWER];
+    size_t judged = judged_of(tally);
     w->kind->cell(w);
     lm_say(w, "%zu faster · %zu within noise · %zu slower", tally->verdicts[LM_VERDICT_FASTER],
            tally->verdicts[LM_VERDICT_WITHIN_NOISE], tally->verdicts[LM_VERDICT_SLOWER]);
@@ -176,7 +181,10 @@ static void lead_cells(struct lm_writer *w, size_t family, const struct lm_leade
     lm_name_cell(w, page->own->implementations[leaders->second].name);
     difference_cell(w, lead->families[family].median_difference);
     counts_cell(w, &lead->families[family]);
-    lm_cell(w, "%s", lm_is_lead(&lead->families[family]) ? "leads" : "ties with the next");
+    lm_cell(w, "%s",
+            judged_of(&lead->families[family]) == 0 ? lm_verdict_word(LM_VERDICT_NONE)
+            : lm_is_lead(&lead->families[family])   ? "leads"
+                                                    : "ties with the next");
 }
 
 static bool has_leaders(const struct lm_comparison *c)

@@ -137,7 +137,11 @@ void lm_word_noise_floor(FILE *out, enum lm_form form, const struct lm_compariso
         "%s, largest %s (",
         floor->case_count, median, largest);
     lm_put_text(out, form, comparison->cases[floor->largest_case].name);
-    put(out, form, "), %zu beyond the noise band", floor->outside);
+    if (floor->judged > 0) {
+        put(out, form, "), %zu beyond the noise band", floor->outside);
+    } else {
+        put(out, form, "), noise band unknown");
+    }
 }
 
 void lm_word_within_noise(FILE *out, enum lm_form form)

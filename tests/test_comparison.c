@@ -407,7 +407,25 @@ static void the_second_copy_of_the_baseline_is_the_noise_floor(void **state)
     assert_near(noise_floor.median, 0.02);
     assert_near(noise_floor.largest, 0.03);
     assert_int_equal(noise_floor.largest_case, 1);
+    assert_int_equal(noise_floor.judged, 2);
     assert_int_equal(noise_floor.outside, 2);
+    lm_comparison_free(comparison);
+    sheet_free(sheet);
+}
+
+static void one_iteration_of_the_second_copy_is_beyond_no_band(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_of_sections();
+    size_t copy = sheet_backend(sheet, "reactor");
+    sheet->backends[copy].aa = true;
+    sheet_sample(sheet, copy, 0, 0, 99.0);
+    struct lm_comparison *comparison = sheet_compare(sheet);
+    struct lm_noise_floor noise_floor;
+    assert_int_equal(lm_noise_floor(comparison, &comparison->matchups[1], &noise_floor), 0);
+    assert_int_equal(noise_floor.case_count, 1);
+    assert_int_equal(noise_floor.judged, 0);
+    assert_int_equal(noise_floor.outside, 0);
     lm_comparison_free(comparison);
     sheet_free(sheet);
 }
@@ -683,6 +701,7 @@ int main(void)
         cmocka_unit_test(a_backend_that_could_not_run_is_skipped_with_its_reason),
         cmocka_unit_test(every_failed_sample_and_each_warning_once_is_remarked),
         cmocka_unit_test(the_second_copy_of_the_baseline_is_the_noise_floor),
+        cmocka_unit_test(one_iteration_of_the_second_copy_is_beyond_no_band),
         cmocka_unit_test(with_another_baseline_the_second_copy_is_left_out),
         cmocka_unit_test(globs_choose_cases_and_a_star_matches_slashes),
         cmocka_unit_test(what_is_not_in_the_file_is_refused_with_what_is),
