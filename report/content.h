@@ -19,8 +19,7 @@ void lm_content_landing(struct lm_writer *writer, struct lm_page *const *pages, 
 /* The table of policy.h. */
 void lm_content_policy(struct lm_writer *writer);
 
-/* Each candidate's answer in one section, as parts of a list or as lines. Nothing when the section
- * has no cases. */
+/* A candidate's answer in one section, in one line. */
 void lm_content_answer(struct lm_writer *writer, const struct lm_comparison *comparison,
                        const struct lm_matchup *matchup, enum lm_section section);
 

@@ -15,6 +15,33 @@ static void short_commit(struct lm_writer *w, const char *commit)
     lm_name_cell(w, cut);
 }
 
+/* Of the main cases; a run of others only has its answer there. */
+static void answer(struct lm_writer *w, const struct lm_comparison *c,
+                   const struct lm_matchup *matchup)
+{
+    int section = LM_SECTION_MAIN;
+    while (section < LM_SECTION_COUNT - 1 && matchup->sections[section].case_count == 0) {
+        section++;
+    }
+    lm_content_answer(w, c, matchup, (enum lm_section)section);
+    if (section != LM_SECTION_MAIN) {
+        lm_say(w, " (%s)", lm_section_word((enum lm_section)section));
+    }
+}
+
+static void sources(struct lm_writer *w, struct lm_page *const *pages, size_t count)
+{
+    lm_open(w, LM_PARAGRAPH);
+    lm_say(w, "The same socket work on each backend, every sample in a fresh process, the "
+              "backends in turn; figures with their noise. Generated from ");
+    for (size_t i = 0; i < count; i++) {
+        lm_say(w, "%s", i > 0 ? ", " : "");
+        lm_name(w, pages[i]->file);
+    }
+    lm_say(w, "; fully generated, do not edit by hand.");
+    lm_close(w, LM_PARAGRAPH);
+}
+
 static void row(struct lm_writer *w, const struct lm_page *page)
 {
     const struct lm_link link = {.page = page->slug};
@@ -41,7 +68,7 @@ static void row(struct lm_writer *w, const struct lm_page *page)
             if (any) {
                 lm_line_break(w);
             }
-            lm_content_answer(w, c, &c->matchups[i], LM_SECTION_MAIN);
+            answer(w, c, &c->matchups[i]);
             any = true;
         }
     }
@@ -54,9 +81,7 @@ void lm_content_landing(struct lm_writer *w, struct lm_page *const *pages, size_
     const struct lm_table table = {
         .caption = "Pages", .columns = columns, .column_count = sizeof columns / sizeof *columns};
     w->kind->begin(w, "I/O backends compared", NULL);
-    lm_paragraph(w, "The same socket work on each backend, every sample in a fresh process, the "
-                    "backends in turn; figures with their noise. Fully generated from results "
-                    "files; do not edit by hand.");
+    sources(w, pages, count);
     w->kind->table(w, &table);
     for (size_t i = 0; i < count; i++) {
         row(w, pages[i]);

@@ -70,6 +70,7 @@ static bool has_section(const struct lm_comparison *c, enum lm_section section)
 static void answers(struct lm_writer *w)
 {
     const struct lm_comparison *c = w->page->own;
+    bool any = false;
     if (w->page->chart_count == 0) {
         lm_paragraph(w, "Nothing was compared: the source has the baseline only.");
         return;
@@ -79,8 +80,10 @@ static void answers(struct lm_writer *w)
             continue;
         }
         if (section != LM_SECTION_MAIN) {
-            lm_paragraph(w, "Apart from these, %s:", lm_section_word((enum lm_section)section));
+            lm_paragraph(w, "%s, %s:", any ? "Apart from these" : "Apart from all main cases",
+                         lm_section_word((enum lm_section)section));
         }
+        any = true;
         lm_open(w, LM_ANSWERS);
         for (size_t i = 0; i < c->matchup_count; i++) {
             if (!c->matchups[i].aa) {

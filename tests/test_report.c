@@ -491,6 +491,18 @@ static void one_backend_alone_is_a_page_without_charts(void **state)
     assert_false(exists("pages/charts"));
 }
 
+static void a_run_of_micro_cases_only_has_its_answer(void **state)
+{
+    (void)state;
+    write_results("linux.jsonl", "Linux", "2026-12-01T04:10:19Z", 1000.0);
+    assert_int_equal(system("sed -i 's/\"micro\":false/\"micro\":true/' linux.jsonl"), 0);
+    assert_int_equal(PROGRAM_RUN(&program, NULL, LM_PROGRAM, "report", "linux.jsonl"), 0);
+    assert_file_has("pages/index.md", "`epoll`: 0 faster · 1 within noise · 0 slower of 1 — median "
+                                      "+0.1 % vs `reactor` (micro)");
+    assert_file_has("pages/index.md", "Generated from `linux.jsonl`; fully generated");
+    assert_file_has("pages/linux.md", "Apart from all main cases, micro:");
+}
+
 static void commands_show_characters_that_turn_text_around(void **state)
 {
     (void)state;
@@ -527,6 +539,7 @@ int main(void)
         IN_FOLDER(pages_that_do_not_fit_leave_the_former_ones),
         IN_FOLDER(a_folder_that_can_not_be_made_is_named),
         IN_FOLDER(one_backend_alone_is_a_page_without_charts),
+        IN_FOLDER(a_run_of_micro_cases_only_has_its_answer),
         IN_FOLDER(commands_show_characters_that_turn_text_around),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
