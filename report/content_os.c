@@ -94,11 +94,23 @@ static void answers(struct lm_writer *w)
         }
         lm_close(w, LM_ANSWERS);
     }
+}
+
+/* What a reader of the answers has to know about their source. */
+static void source_troubles(struct lm_writer *w)
+{
+    const struct lm_comparison *c = w->page->own;
     if (c->failed_samples > 0) {
         lm_open(w, LM_LEAD);
         lm_say(w, "%zu sample%s failed; ", c->failed_samples, c->failed_samples == 1 ? "" : "s");
         lm_link(w, NULL, "failures", "each is listed with its reason");
         lm_say(w, ", and their cases are in no figure above.");
+        lm_close(w, LM_LEAD);
+    }
+    for (size_t i = 0; i < c->note_count; i++) {
+        lm_open(w, LM_LEAD);
+        lm_name(w, w->page->file);
+        lm_say(w, ": %s.", c->notes[i].text);
         lm_close(w, LM_LEAD);
     }
 }
@@ -439,6 +451,7 @@ void lm_content_os(struct lm_writer *w)
     w->kind->begin(w, "I/O backends compared on", w->page->os);
     source(w);
     answers(w);
+    source_troubles(w);
     noise(w);
     leaders(w);
     summary(w);

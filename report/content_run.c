@@ -59,26 +59,21 @@ static void implementations(struct lm_writer *w)
 static void warnings(struct lm_writer *w)
 {
     const struct lm_comparison *c = w->page->own;
-    if (c->warning_count > 0) {
-        lm_open(w, LM_PARAGRAPH);
-        lm_open(w, LM_STRONG);
-        lm_say(w, "%s", LM_HEADING_WARNINGS);
-        lm_close(w, LM_STRONG);
-        lm_close(w, LM_PARAGRAPH);
-        lm_open(w, LM_LIST);
-        for (size_t i = 0; i < c->warning_count; i++) {
-            lm_open(w, LM_ITEM);
-            lm_name(w, c->warnings[i]);
-            lm_close(w, LM_ITEM);
-        }
-        lm_close(w, LM_LIST);
+    if (c->warning_count == 0) {
+        return;
     }
-    for (size_t i = 0; i < c->note_count; i++) {
-        lm_open(w, LM_LEAD);
-        lm_name(w, w->page->file);
-        lm_say(w, ": %s.", c->notes[i].text);
-        lm_close(w, LM_LEAD);
+    lm_open(w, LM_PARAGRAPH);
+    lm_open(w, LM_STRONG);
+    lm_say(w, "%s", LM_HEADING_WARNINGS);
+    lm_close(w, LM_STRONG);
+    lm_close(w, LM_PARAGRAPH);
+    lm_open(w, LM_LIST);
+    for (size_t i = 0; i < c->warning_count; i++) {
+        lm_open(w, LM_ITEM);
+        lm_name(w, c->warnings[i]);
+        lm_close(w, LM_ITEM);
     }
+    lm_close(w, LM_LIST);
 }
 
 void lm_content_environment(struct lm_writer *w)

@@ -480,7 +480,7 @@ function makeControls() {
         boxes('Implementations', names, () => true, (who, on) => toggle(state.hidden, who, !on)),
         boxes('Only these verdicts', words.map((word) => [word, word]), () => false,
             (word, on) => toggle(state.verdicts, word, on)),
-        boxes('Charts', [['points', 'raw points: the ratio of each iteration']], () => false, (_, on) => { state.points = on; }),
+        boxes('Charts', [['points', 'raw points: the ratio of each iteration, at the edge when beyond the axis']], () => false, (_, on) => { state.points = on; }),
         element('button', {type: 'reset'}, 'Reset'),
         element('output', {'aria-live': 'polite'}));
     controls.addEventListener('submit', (event) => event.preventDefault());
