@@ -50,7 +50,8 @@ static size_t character_bytes(const char *text)
     return bytes;
 }
 
-char *lm_chart_short(enum lm_chart_name where, const char *name)
+/* At most as many columns of `name` as there is room for. */
+static char *cut_name(enum lm_chart_name where, const char *name)
 {
     size_t limit = lm_chart_name_columns[where], bytes = 0, columns = 0;
     if (lm_text_columns(name) <= limit) {
@@ -67,6 +68,15 @@ char *lm_chart_short(enum lm_chart_name where, const char *name)
         bytes += length;
     }
     return lm_page_text("%.*s…", (int)bytes, name);
+}
+
+/* What can not be shown is written out before it is measured: that is how the reader sees it. */
+char *lm_chart_short(enum lm_chart_name where, const char *name)
+{
+    char *shown = lm_escape_text(LM_FORM_TERMINAL, name);
+    char *cut = shown != NULL ? cut_name(where, shown) : NULL;
+    free(shown);
+    return cut;
 }
 
 static void text(const struct drawing *d, const char *string)

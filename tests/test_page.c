@@ -399,6 +399,7 @@ static void names_are_cut_by_the_columns_they_take(void **state)
     static const char *const pairs[][2] = {{"io_uring:hybrid=1", "io_uring:hybrid=1"},
                                            {"io_uring:hybrid=10", "io_uring:hybrid=…"},
                                            {"漢字漢字漢字漢字漢字", "漢字漢字漢字漢字…"},
+                                           {"a\u202e\u202e\u202e", "a\\u{202e}\\u{202e…"},
                                            {"", ""}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         char *cut = lm_chart_short(LM_NAME_BAR, pairs[i][0]);
