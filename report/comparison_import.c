@@ -29,10 +29,11 @@ static int choose_baseline(const struct lm_import *import, const struct lm_compa
                                       error_bytes);
     }
     if (*baseline == SIZE_MAX) {
-        snprintf(error, error_bytes,
-                 "%s: no row has 'baseline' as its printed_difference; name one with --baseline, "
-                 "such as '%s'",
-                 import->path, import->implementations[0]);
+        snprintf(
+            error, error_bytes,
+            "%s: no row has 'baseline' as its printed_difference; write it into the rows of one, "
+            "such as '%s' (compare has --baseline, too)",
+            import->path, import->implementations[0]);
         return -ENOENT;
     }
     return 0;

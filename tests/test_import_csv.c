@@ -241,7 +241,7 @@ static void a_table_without_baseline_rows_asks_for_one(void **state)
     char error[512];
     static const char text[] = HEADER "f,a,old,1,ops/s,1,x,\nf,a,new,2,ops/s,1,x,\n";
     assert_int_equal(compare_text(text, NULL, &comparison, error), -ENOENT);
-    assert_contains(error, "name one with --baseline, such as 'old'");
+    assert_contains(error, "write it into the rows of one, such as 'old' (compare has --baseline");
     assert_int_equal(compare_text(text, "older", &comparison, error), -ENOENT);
     assert_contains(error, "'older' is not in t.csv; name one of: 'old', 'new'");
     assert_int_equal(compare_text(text, "old", &comparison, error), 0);
