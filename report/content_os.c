@@ -1,6 +1,5 @@
 /* The page of one operating system. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

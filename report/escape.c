@@ -1,7 +1,6 @@
 #include "report/escape.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/string_stream.h"

@@ -8,7 +8,6 @@
 #include "harness/commands.h"
 #include "report/command.h"
 #include "report/content.h"
-#include "report/escape.h"
 #include "report/import_csv.h"
 #include "report/report.h"
 #include "report/report_files.h"

@@ -1,5 +1,4 @@
 /* GitHub's Markdown: tables folded, charts as files beside the page. */
-#include <string.h>
 
 #include "report/writer.h"
 
