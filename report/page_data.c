@@ -14,6 +14,9 @@
 /* Digits of a number: enough to place a mark and to sort a column. */
 #define DIGITS 6
 
+/* Raw points of an implementation on a case: its first iterations. */
+#define MOST_POINTS 1000u
+
 /* Jansson answers NULL when memory is short, and takes NULL for an element's failure; the failure
  * is kept and asked for once. */
 struct data {
@@ -160,12 +163,16 @@ static json_t *figures_of(struct data *data, const struct lm_measurement *m)
     return all;
 }
 
+/* By iteration, null where there is none, so that those of two implementations belong together. */
 static json_t *points_of(struct data *data, const struct lm_measurement *m)
 {
     json_t *all = list(data);
     size_t next = 0;
     for (size_t i = 0; m->points != NULL && i < m->metric.count; i++) {
-        for (; next < m->points[i].iteration && next < 1000; next++) {
+        if (m->points[i].iteration >= MOST_POINTS) {
+            break; /* a page is no archive, and a file may have any number of them */
+        }
+        for (; next < m->points[i].iteration; next++) {
             add(data, all, json_null());
         }
         add(data, all, number(data, m->points[i].metric));

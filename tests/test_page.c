@@ -1,9 +1,11 @@
 /* The page model: who is best and who leads, where marks stand, what names are cut to. */
 #include "tests/compare_testing.h"
 
+#include "harness/string_stream.h"
 #include "report/best.h"
 #include "report/escape.h"
 #include "report/page.h"
+#include "report/page_data.h"
 
 static const double flat[] = {100, 100.5, 101, 100.2, 100.8};
 static const double better[] = {150, 150.5, 151, 150.2, 150.8};
@@ -393,6 +395,39 @@ static void families_with_one_slug_keep_ids_of_their_own(void **state)
     sheet_free(sheet);
 }
 
+static void raw_points_are_those_of_the_first_thousand_iterations(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new();
+    sheet_backend(sheet, "base");
+    sheet_backend(sheet, "a");
+    sheet_case(sheet, "f/1", "f", "ops/s");
+    sheet->results.run.iterations = 1100;
+    for (uint32_t i = 998; i < 1100; i++) {
+        sheet_sample(sheet, 0, 0, i, 100.0 + i);
+        if (i != 1050) {
+            sheet_sample(sheet, 1, 0, i, 200.0 + i);
+        }
+    }
+    struct lm_page *page = page_of(sheet);
+    struct lm_string_stream stream;
+    assert_non_null(lm_string_begin(&stream));
+    assert_int_equal(lm_page_put_data(page, stream.out), 0);
+    char *text = lm_string_end(&stream);
+    json_t *data = json_loads(text, 0, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *points = json_array_get(json_object_get(data, "points"), i);
+        points = json_array_get(points, 0);
+        assert_int_equal(json_array_size(points), 1000);
+        assert_true(json_is_null(json_array_get(points, 997)));
+        assert_true(json_number_value(json_array_get(points, 999)) == (i == 0 ? 1099.0 : 1199.0));
+    }
+    json_decref(data);
+    free(text);
+    lm_page_free(page);
+    sheet_free(sheet);
+}
+
 static void names_are_cut_by_the_columns_they_take(void **state)
 {
     (void)state;
@@ -451,6 +486,7 @@ int main(void)
         cmocka_unit_test(a_family_of_many_cases_gets_charts_of_about_equal_length),
         cmocka_unit_test(slugs_are_fit_for_files_and_ids),
         cmocka_unit_test(families_with_one_slug_keep_ids_of_their_own),
+        cmocka_unit_test(raw_points_are_those_of_the_first_thousand_iterations),
         cmocka_unit_test(names_are_cut_by_the_columns_they_take),
         cmocka_unit_test(the_command_repeats_the_run),
     };
