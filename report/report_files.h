@@ -1,6 +1,6 @@
 /* report_files.h - pages and charts on their way to a folder: all of them, or none.
  *
- * Everything is made in memory first and written beside its place; only when all of it is on disk
+ * Everything is made in memory first and written beside its place; only when all of it is written
  * do the new files take the places of the old ones. So neither a full disk nor a signal leaves half
  * a page behind, or takes a good one away.
  */
