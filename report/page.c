@@ -190,6 +190,10 @@ static int compare_import(const void *source, const struct lm_compare_options *o
     return lm_comparison_from_import(source, options, comparison, error, error_bytes);
 }
 
+/* Each baseline costs as much as the page's own one, so a page's time, memory and length grow with
+ * the square of this: 32 are some seconds and 10 MB. A file may have 1024. */
+#define MOST_BASELINES 32
+
 static int fill_against(struct lm_page *page, compare_fn *compare, const void *source, char *error,
                         size_t error_bytes)
 {
@@ -199,6 +203,9 @@ static int fill_against(struct lm_page *page, compare_fn *compare, const void *s
         return -ENOMEM;
     }
     page->against[own->baseline] = page->own;
+    if (own->implementation_count > MOST_BASELINES) {
+        return 0;
+    }
     int status = 0;
     for (size_t i = 0; i < own->implementation_count && status == 0; i++) {
         struct lm_compare_options options = {.baseline = own->implementations[i].name};

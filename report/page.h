@@ -41,7 +41,7 @@ struct lm_page {
 
     struct lm_comparison *own; /* owned; against the source's own baseline */
     /* The same with each implementation as the baseline, by own's index: [own->baseline] is `own`
-     * itself, NULL for a second copy. Owned. */
+     * itself, NULL for a second copy, and NULL for all others when there are too many. Owned. */
     struct lm_comparison **against;
     struct lm_curve *curves; /* owned; [implementation * case_count + case], NULL when unknown */
 

@@ -27,7 +27,7 @@ static struct lm_bucket sheet_buckets[] = {{10, 100}};
 /* A results file in memory. Strings are borrowed. */
 struct sheet {
     struct lm_results results;
-    struct lm_run_backend backends[8];
+    struct lm_run_backend backends[40];
     struct lm_run_case cases[8];
     struct lm_sample samples[512];
 };

@@ -395,6 +395,26 @@ static void families_with_one_slug_keep_ids_of_their_own(void **state)
     sheet_free(sheet);
 }
 
+static void a_page_of_very_many_backends_has_one_baseline(void **state)
+{
+    (void)state;
+    static char names[33][8];
+    for (size_t count = 32; count <= 33; count++) {
+        struct sheet *sheet = sheet_new();
+        sheet_case(sheet, "f/1", "f", "ops/s");
+        for (size_t i = 0; i < count; i++) {
+            snprintf(names[i], sizeof names[i], "b%zu", i);
+            sheet_backend(sheet, names[i]);
+            sheet_values(sheet, i, 0, 5, flat);
+        }
+        struct lm_page *page = page_of(sheet);
+        assert_ptr_equal(page->against[0], page->own);
+        assert_int_equal(page->against[1] != NULL, count == 32);
+        lm_page_free(page);
+        sheet_free(sheet);
+    }
+}
+
 static void raw_points_are_those_of_the_first_thousand_iterations(void **state)
 {
     (void)state;
@@ -486,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_family_of_many_cases_gets_charts_of_about_equal_length),
         cmocka_unit_test(slugs_are_fit_for_files_and_ids),
         cmocka_unit_test(families_with_one_slug_keep_ids_of_their_own),
+        cmocka_unit_test(a_page_of_very_many_backends_has_one_baseline),
         cmocka_unit_test(raw_points_are_those_of_the_first_thousand_iterations),
         cmocka_unit_test(names_are_cut_by_the_columns_they_take),
         cmocka_unit_test(the_command_repeats_the_run),
