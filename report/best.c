@@ -1,6 +1,7 @@
 #include "report/best.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "report/policy.h"
 
@@ -76,25 +77,41 @@ bool lm_is_lead(const struct lm_tally *against_the_next)
     return faster > slower && (double)faster >= lm_policy.lead_share * (double)judged;
 }
 
-struct lm_leaders lm_leaders_of_family(const struct lm_comparison *comparison, size_t family)
+/* Whether two implementations are one backend with other settings: a spec's name ends at a colon.
+ */
+static bool is_one_backend(const struct lm_implementation *a, const struct lm_implementation *b)
 {
-    struct lm_leaders leaders = {SIZE_MAX, SIZE_MAX};
-    double first = NAN, second = NAN;
+    size_t bytes = strcspn(a->name, ":");
+    return bytes == strcspn(b->name, ":") && memcmp(a->name, b->name, bytes) == 0;
+}
+
+/* The choice with the highest median difference, of those that are another backend than `besides`
+ * (SIZE_MAX: of all); SIZE_MAX when there is none. */
+static size_t highest(const struct lm_comparison *comparison, size_t family, size_t besides)
+{
+    size_t found = SIZE_MAX;
+    double most = NAN;
     for (size_t i = 0; i < comparison->implementation_count; i++) {
+        const struct lm_implementation *implementation = &comparison->implementations[i];
         const struct lm_matchup *matchup = lm_matchup_of(comparison, i);
         double median = matchup != NULL ? matchup->families[family].median_difference : 0.0;
-        if (!is_choice(&comparison->implementations[i]) || isnan(median)) {
-            continue;
+        bool wanted = besides == SIZE_MAX ||
+                      !is_one_backend(implementation, &comparison->implementations[besides]);
+        if (wanted && is_choice(implementation) && !isnan(median) &&
+            (found == SIZE_MAX || median > most)) {
+            found = i;
+            most = median;
         }
-        if (leaders.first == SIZE_MAX || median > first) {
-            leaders.second = leaders.first;
-            second = first;
-            leaders.first = i;
-            first = median;
-        } else if (leaders.second == SIZE_MAX || median > second) {
-            leaders.second = i;
-            second = median;
-        }
+    }
+    return found;
+}
+
+struct lm_leaders lm_leaders_of_family(const struct lm_comparison *comparison, size_t family)
+{
+    struct lm_leaders leaders = {.first = highest(comparison, family, SIZE_MAX),
+                                 .second = SIZE_MAX};
+    if (leaders.first != SIZE_MAX) {
+        leaders.second = highest(comparison, family, leaders.first);
     }
     /* Alone, the baseline leads nobody; where it failed, every other one is without a median. */
     return leaders.second != SIZE_MAX ? leaders : (struct lm_leaders){SIZE_MAX, SIZE_MAX};

@@ -15,9 +15,10 @@
  * or the baseline's second copy; an unstable one can still keep another from being named. */
 size_t lm_best_of_case(const struct lm_comparison *comparison, size_t case_index);
 
-/* The two implementations with the highest median differences from the baseline over a family, the
- * baseline itself (0) among them; floors and second copies are passed over. Both SIZE_MAX
- * where there are not two. */
+/* The implementation with the highest median difference from the baseline over a family, and the
+ * one with the highest of another backend: two settings of one (names equal up to a colon) do not
+ * hide what it is worth. The baseline itself counts with 0; floors and second copies are passed
+ * over. Both SIZE_MAX where there are not two. */
 struct lm_leaders {
     size_t first, second;
 };

@@ -19,7 +19,8 @@ enum {
     LANE = 11,  /* of a candidate in a case's row */
     GAP = 8,    /* between rows */
     TICKS = 34, /* the two lines of a tick's labels */
-    BAR = 20    /* of a stacked bar with the space around it */
+    BAR = 20,   /* of a stacked bar with the space around it */
+    KEY_LINES = 4
 };
 
 /* Width of a chart that stands alone. */
@@ -216,7 +217,7 @@ static void candidates_legend(struct drawing *d)
     d->y += legend_lines(d->comparison) * LINE;
 }
 
-/* What marks, bands and lines mean, two a line. */
+/* What marks, bands and lines mean. */
 static void ratios_key(struct drawing *d)
 {
     static const struct {
@@ -240,12 +241,13 @@ static void ratios_key(struct drawing *d)
             "<rect class=\"b\" x=\"1%%\" y=\"%d\" width=\"2%%\" height=\"%d\"/>"
             "<text x=\"3%%\" y=\"%d\" dx=\"6\">band: within noise</text>\n",
             d->y + 2 * LINE + 3, LANE, d->y + 2 * LINE + LINE / 2 + 4);
-    fprintf(d->out,
-            "<line class=\"i c0\" x1=\"51%%\" x2=\"53%%\" y1=\"%d\" y2=\"%d\"/>"
-            "<text x=\"53%%\" y=\"%d\" dx=\"6\">line: %g %% interval</text>\n</g>\n",
-            d->y + 2 * LINE + LINE / 2, d->y + 2 * LINE + LINE / 2, d->y + 2 * LINE + LINE / 2 + 4,
-            lm_policy.interval_confidence * 100.0);
-    d->y += 3 * LINE;
+    fprintf(
+        d->out,
+        "<line class=\"i c0\" x1=\"1%%\" x2=\"3%%\" y1=\"%d\" y2=\"%d\"/>"
+        "<text x=\"3%%\" y=\"%d\" dx=\"6\">line: %g %% interval of the paired ratio</text>\n</g>\n",
+        d->y + 3 * LINE + LINE / 2, d->y + 3 * LINE + LINE / 2, d->y + 3 * LINE + LINE / 2 + 4,
+        lm_policy.interval_confidence * 100.0);
+    d->y += KEY_LINES * LINE;
 }
 
 char *lm_chart_hint(const struct lm_comparison *comparison, const struct lm_matchup *matchup,
@@ -399,7 +401,7 @@ static void draw_ratios(struct drawing *d)
 static int ratios_height(const struct drawing *d)
 {
     size_t lanes = candidate_count(d->comparison);
-    return LINE + legend_lines(d->comparison) * LINE + 3 * LINE + 2 * LINE + 2 * TICKS +
+    return LINE + legend_lines(d->comparison) * LINE + KEY_LINES * LINE + 2 * LINE + 2 * TICKS +
            (int)d->chart->case_count * (LINE + (int)lanes * LANE + GAP);
 }
 

@@ -2,11 +2,11 @@
 #include "report/content.h"
 #include "report/wording.h"
 
-static const struct lm_column columns[] = {{"system", false},
-                                           {"measured", false},
-                                           {"commit", false},
-                                           {"machine", false},
-                                           {"answer", false}};
+static const struct lm_column columns[] = {{"system", LM_SHORT},
+                                           {"measured", LM_SHORT},
+                                           {"commit", LM_SHORT},
+                                           {"machine", LM_LONG},
+                                           {"answer", LM_LONG}};
 
 static void short_commit(struct lm_writer *w, const char *commit)
 {

@@ -157,10 +157,10 @@ static void statistics(struct lm_writer *w)
          "the noise of both. Floors, which never sleep, are not counted: "
          "they are no choice for a program.");
     item(w, "Who leads",
-         "the two implementations with the highest median differences of a family, "
-         "and the second as the baseline of the first. It leads when it is faster in at "
-         "least %g %% of the cases with a verdict, and in more than it is slower in; else "
-         "the two tie.",
+         "the implementation with the highest median difference of a family, with the highest of "
+         "another backend (another name before the colon) as its baseline. It leads when it is "
+         "faster in at least %g %% of the cases with a verdict, and in more than it is slower in; "
+         "else the two tie.",
          lm_policy.lead_share * 100.0);
     end_list(w);
 }
@@ -199,7 +199,7 @@ static void verdicts(struct lm_writer *w)
 void lm_content_policy(struct lm_writer *w)
 {
     static const struct lm_column columns[] = {
-        {"threshold", false}, {"value", false}, {"meaning", false}};
+        {"threshold", LM_SHORT}, {"value", LM_SHORT}, {"meaning", LM_LONG}};
     const struct lm_table table = {
         .caption = LM_HEADING_POLICY, .columns = columns, .column_count = 3};
     w->kind->table(w, &table);

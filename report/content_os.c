@@ -7,14 +7,23 @@
 #include "report/best.h"
 #include "report/compare_rows.h"
 #include "report/content_parts.h"
-#include "report/numbers.h"
-#include "report/policy.h"
 #include "report/wording.h"
 
-static const char *baseline_of(const struct lm_writer *w)
+/* How much was measured: a page of a few cases is not to be taken for one of the whole suite. */
+static void extent(struct lm_writer *w)
 {
     const struct lm_comparison *c = w->page->own;
-    return c->implementations[c->baseline].name;
+    size_t implementations = 0;
+    for (size_t i = 0; i < c->implementation_count; i++) {
+        implementations += !c->implementations[i].aa;
+    }
+    lm_say(w, "%zu case%s, %zu implementation%s", c->case_count, c->case_count == 1 ? "" : "s",
+           implementations, implementations == 1 ? "" : "s");
+    if (c->iterations > 0) {
+        lm_say(w, ", %u iteration%s of %g s each", c->iterations, c->iterations == 1 ? "" : "s",
+               c->duration_s);
+    }
+    lm_say(w, ". ");
 }
 
 /* Where the page comes from: date, commit, file; and that nobody wrote it. */
@@ -35,6 +44,7 @@ static void source(struct lm_writer *w)
         }
         lm_say(w, ". ");
     }
+    extent(w);
     lm_say(w, "Generated from ");
     lm_name(w, page->file);
     lm_say(w, "; fully generated, do not edit by hand.");
@@ -119,6 +129,7 @@ static void noise(struct lm_writer *w)
     const struct lm_comparison *c = w->page->own;
     lm_open(w, LM_PARAGRAPH);
     lm_word_within_noise(w->out, w->kind->escape);
+    lm_word_intervals(w->out, w->kind->escape, c);
     lm_say(w, " ");
     lm_link(w, "methodology", "verdicts", "Methodology has every rule and formula");
     lm_say(w, ".");
@@ -138,149 +149,6 @@ static void noise(struct lm_writer *w)
         lm_say(w, ".");
         lm_close(w, LM_PARAGRAPH);
     }
-}
-
-static size_t judged_of(const struct lm_tally *tally)
-{
-    return tally->verdicts[LM_VERDICT_FASTER] + tally->verdicts[LM_VERDICT_WITHIN_NOISE] +
-           tally->verdicts[LM_VERDICT_SLOWER];
-}
-
-/* "9 faster · 3 within noise · 0 slower of 12" */
-static void counts_cell(struct lm_writer *w, const struct lm_tally *tally)
-{
-    size_t judged = judged_of(tally);
-    w->kind->cell(w);
-    lm_say(w, "%zu faster · %zu within noise · %zu slower", tally->verdicts[LM_VERDICT_FASTER],
-           tally->verdicts[LM_VERDICT_WITHIN_NOISE], tally->verdicts[LM_VERDICT_SLOWER]);
-    if (judged < tally->case_count) {
-        lm_say(w, " · %zu without a verdict", tally->case_count - judged);
-    }
-    w->kind->end_cell(w);
-}
-
-static void difference_cell(struct lm_writer *w, double difference)
-{
-    char text[LM_NUMBER_BYTES];
-    lm_format_difference(text, difference);
-    lm_cell(w, "%s", text);
-}
-
-/* Against the baseline; the baseline itself differs from it by nothing. */
-static void leader_cells(struct lm_writer *w, size_t family, size_t leader)
-{
-    const struct lm_comparison *c = w->page->own;
-    const struct lm_matchup *matchup = lm_matchup_of(c, leader);
-    lm_name_cell(w, c->implementations[leader].name);
-    if (matchup == NULL) {
-        lm_cell(w, "baseline");
-    } else {
-        difference_cell(w, matchup->families[family].median_difference);
-    }
-}
-
-static void lead_cells(struct lm_writer *w, size_t family, const struct lm_leaders *leaders)
-{
-    const struct lm_page *page = w->page;
-    const struct lm_comparison *next =
-        leaders->second != SIZE_MAX ? page->against[leaders->second] : NULL;
-    size_t first = next != NULL ? lm_page_find(page, next, leaders->first) : SIZE_MAX;
-    const struct lm_matchup *lead = first != SIZE_MAX ? lm_matchup_of(next, first) : NULL;
-    if (lead == NULL) {
-        for (int i = 0; i < 4; i++) {
-            lm_cell(w, "-");
-        }
-        return;
-    }
-    lm_name_cell(w, page->own->implementations[leaders->second].name);
-    difference_cell(w, lead->families[family].median_difference);
-    counts_cell(w, &lead->families[family]);
-    lm_cell(w, "%s",
-            judged_of(&lead->families[family]) == 0 ? lm_verdict_word(LM_VERDICT_NONE)
-            : lm_is_lead(&lead->families[family])   ? "leads"
-                                                    : "ties with the next");
-}
-
-static bool has_leaders(const struct lm_comparison *c)
-{
-    for (size_t family = 0; family < c->family_count; family++) {
-        if (lm_leaders_of_family(c, family).first != SIZE_MAX) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Names the implementations that are left out. */
-static void floors(struct lm_writer *w)
-{
-    const struct lm_comparison *c = w->page->own;
-    const char *before = " Implementations that never sleep (";
-    for (size_t i = 0; i < c->implementation_count; i++) {
-        if (c->implementations[i].floor) {
-            lm_say(w, "%s", before);
-            lm_name(w, c->implementations[i].name);
-            before = ", ";
-        }
-    }
-    if (before[0] == ',') {
-        lm_say(w, ") show what the bare system calls cost; they are no choice for a program and "
-                  "left out here.");
-    }
-}
-
-static void leader_row(struct lm_writer *w, size_t family)
-{
-    const struct lm_comparison *c = w->page->own;
-    const struct lm_link link = {.fragment = w->page->family_ids[family]};
-    struct lm_leaders found = lm_leaders_of_family(c, family);
-    if (found.first == SIZE_MAX) {
-        return;
-    }
-    w->kind->row(w, NULL);
-    w->kind->cell(w);
-    w->kind->link(w, &link);
-    lm_name(w, c->families[family].name);
-    w->kind->unlink(w);
-    w->kind->end_cell(w);
-    leader_cells(w, family, found.first);
-    lead_cells(w, family, &found);
-    w->kind->end_row(w);
-}
-
-/* Who leads each family, by how much, and whether the lead over the next one is more than noise. */
-static void leaders(struct lm_writer *w)
-{
-    static const struct lm_column columns[] = {{"family", false},
-                                               {"highest median", false},
-                                               {"median vs baseline", true},
-                                               {"next", false},
-                                               {"median lead over the next", true},
-                                               {"its cases against the next", false},
-                                               {"so it", false}};
-    const struct lm_comparison *c = w->page->own;
-    const struct lm_table table = {.caption = "Who leads each family",
-                                   .columns = columns,
-                                   .column_count = sizeof columns / sizeof *columns};
-    if (!has_leaders(c)) {
-        return;
-    }
-    w->kind->heading(w, 2, "leaders", "Who leads, and how surely", NULL);
-    lm_open(w, LM_PARAGRAPH);
-    lm_say(w, "The two highest median differences from ");
-    lm_name(w, baseline_of(w));
-    lm_say(w,
-           " in each family, and the first held against the second. It leads when it is faster, "
-           "beyond the noise, in at least %g %% of the cases with a verdict; otherwise the two "
-           "tie in that family.",
-           lm_policy.lead_share * 100.0);
-    floors(w);
-    lm_close(w, LM_PARAGRAPH);
-    w->kind->table(w, &table);
-    for (size_t family = 0; family < c->family_count; family++) {
-        leader_row(w, family);
-    }
-    w->kind->end_table(w);
 }
 
 static void family_row(void *context, const struct lm_tally_row *row)
@@ -307,15 +175,16 @@ static void family_row(void *context, const struct lm_tally_row *row)
 
 static void summary(struct lm_writer *w)
 {
-    struct lm_column columns[2 + LM_TALLY_COLUMNS] = {{"family", false}, {"candidate", false}};
+    struct lm_column columns[2 + LM_TALLY_COLUMNS] = {{"family", LM_SHORT},
+                                                      {"candidate", LM_SHORT}};
     const struct lm_comparison *c = w->page->own;
     const struct lm_table table = {.caption = "Verdicts by family",
                                    .columns = columns,
                                    .column_count = 2 + LM_TALLY_COLUMNS,
                                    .kind = LM_TABLE_FAMILIES};
     for (int i = 0; i < LM_TALLY_COLUMNS; i++) {
-        columns[2 + i] =
-            (struct lm_column){lm_tally_column_title((enum lm_tally_column)i), i != LM_TALLY_OTHER};
+        columns[2 + i] = (struct lm_column){lm_tally_column_title((enum lm_tally_column)i),
+                                            i != LM_TALLY_OTHER ? LM_NUMBER : LM_SHORT};
     }
     if (w->page->chart_count == 0) {
         return;
@@ -357,7 +226,8 @@ static void case_row(struct lm_writer *w, size_t case_index, size_t best,
 
 static void case_table(struct lm_writer *w, size_t family)
 {
-    struct lm_column columns[2 + LM_CASE_COLUMNS] = {{"case", false}, {"implementation", false}};
+    struct lm_column columns[2 + LM_CASE_COLUMNS] = {{"case", LM_SHORT},
+                                                     {"implementation", LM_SHORT}};
     const struct lm_comparison *c = w->page->own;
     const struct lm_table table = {.caption = "Every case of",
                                    .name = c->families[family].name,
@@ -372,7 +242,7 @@ static void case_table(struct lm_writer *w, size_t family)
     }
     for (int i = 0; i < LM_CASE_COLUMNS; i++) {
         columns[2 + i] = (struct lm_column){lm_case_column_title((enum lm_case_column)i),
-                                            i != LM_COLUMN_VERDICT};
+                                            i != LM_COLUMN_VERDICT ? LM_NUMBER : LM_SHORT};
     }
     w->kind->table(w, &table);
     for (size_t i = 0; i < c->case_count; i++) {
@@ -452,7 +322,8 @@ void lm_content_os(struct lm_writer *w)
     answers(w);
     source_troubles(w);
     noise(w);
-    leaders(w);
+    lm_content_leaders(w);
+    lm_content_each_other(w);
     summary(w);
     lm_content_environment(w);
     w->kind->controls(w);

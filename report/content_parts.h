@@ -6,6 +6,8 @@
 
 #include "report/content.h"
 
+void lm_content_leaders(struct lm_writer *writer);
+void lm_content_each_other(struct lm_writer *writer);  /* for three implementations or more */
 void lm_content_environment(struct lm_writer *writer); /* warnings, machine, implementations */
 void lm_content_failures(struct lm_writer *writer);
 void lm_content_remarks(struct lm_writer *writer); /* skipped, unstable, warned of */

@@ -10,7 +10,7 @@
 
 static void facts(struct lm_writer *w)
 {
-    static const struct lm_column columns[] = {{"what", false}, {"value", false}};
+    static const struct lm_column columns[] = {{"what", LM_SHORT}, {"value", LM_LONG}};
     const struct lm_table table = {.caption = "Environment", .columns = columns, .column_count = 2};
     const struct lm_page *page = w->page;
     if (page->fact_count == 0) {
@@ -37,8 +37,10 @@ static const char *role_of(const struct lm_comparison *c, size_t implementation)
 
 static void implementations(struct lm_writer *w)
 {
-    static const struct lm_column columns[] = {
-        {"implementation", false}, {"role", false}, {"what it is", false}, {"in force", false}};
+    static const struct lm_column columns[] = {{"implementation", LM_SHORT},
+                                               {"role", LM_SHORT},
+                                               {"what it is", LM_LONG},
+                                               {"in force", LM_LONG}};
     const struct lm_table table = {
         .caption = "Implementations", .columns = columns, .column_count = 4};
     const struct lm_comparison *c = w->page->own;
@@ -87,7 +89,7 @@ void lm_content_environment(struct lm_writer *w)
 static void remark_table(struct lm_writer *w, enum lm_remark_kind kind)
 {
     static const struct lm_column columns[] = {
-        {"implementation", false}, {"where", false}, {"what", false}};
+        {"implementation", LM_SHORT}, {"where", LM_LONG}, {"what", LM_LONG}};
     const struct lm_comparison *c = w->page->own;
     const struct lm_table table = {
         .caption = lm_remark_heading(kind), .columns = columns, .column_count = 3};
@@ -147,7 +149,7 @@ void lm_content_reproduce(struct lm_writer *w)
     if (page->commit[0] != '\0' && page->commit[strspn(page->commit, "0123456789abcdef")] == '\0') {
         fprintf(out, "git checkout %s\n", page->commit);
     }
-    fprintf(out, "ci/install-deps && ci/build\n%s --out results.jsonl\n", page->command);
+    fprintf(out, "ci/install-deps && ci/build\n%s \\\n    --out results.jsonl\n", page->command);
     fputs("build/default/loopmark report results.jsonl --out pages", out);
     char *commands = lm_string_end(&stream);
     if (commands == NULL) {

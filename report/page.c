@@ -63,9 +63,10 @@ static void name_page(struct lm_page *page)
 }
 
 /* Ids that pages use for parts of their own. */
-static const char *const reserved_ids[] = {"answer",  "answers",     "controls",  "data",
-                                           "details", "environment", "failures",  "implementations",
-                                           "leaders", "remarks",     "reproduce", "summary"};
+static const char *const reserved_ids[] = {
+    "answer",      "answers",  "controls",        "data",    "details", "each-against-each",
+    "environment", "failures", "implementations", "leaders", "remarks", "reproduce",
+    "summary"};
 
 static bool is_taken(const struct lm_page *page, size_t family, const char *slug)
 {

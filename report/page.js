@@ -488,6 +488,7 @@ function makeControls() {
         Object.assign(state, {baseline: data.baseline, family: '', hidden: new Set(), verdicts: new Set(), points: false});
         setTimeout(show);
     });
+    document.querySelector('nav').append(' ', element('a', {href: '#controls'}, 'Filter, sort, other baseline'));
     const place = document.getElementById('controls');
     place.append(controls);
     place.hidden = false;

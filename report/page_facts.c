@@ -1,5 +1,6 @@
 /* What a run record tells of the machine, the program and the run, as lines for people. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,7 +188,12 @@ static void put_libraries(FILE *out, const struct lm_run *run)
     json_object_foreach(json_object_get(run->environment, "libraries"), name, value)
     {
         if (json_is_string(value)) {
-            fprintf(out, "%s%s ", any ? ", " : "", name);
+            /* "jansson_running": the version in use, where it is told apart from the one built with
+             */
+            const char *running = strstr(name, "_running");
+            fprintf(out, "%s%.*s %s", any ? ", " : "",
+                    (int)(running != NULL ? running - name : (ptrdiff_t)strlen(name)), name,
+                    running != NULL ? "in use " : "");
             put(out, "", value, "");
             any = true;
         }
@@ -323,15 +329,17 @@ static char *command_of(const struct lm_run *run)
     char *cases = lm_case_options(run), *backends = fact_text(put_backend_list, run);
     bool whole = lm_string_begin(&command) != NULL && cases != NULL && backends != NULL;
     if (whole) {
-        fputs("build/default/loopmark run --backend ", command.out);
+        fputs("build/default/loopmark run \\\n    --backend ", command.out);
         lm_put_shell_word(command.out, backends);
         fputs(" --baseline ", command.out);
         lm_put_shell_word(command.out, run->backends[run->baseline_index].spec);
         fprintf(command.out,
-                "%s%s%s --iterations %u --duration %g --warmup %g --order %s --seed %llu",
-                cases[0] != '\0' ? " " : "", cases, is_calibrated(run) ? " --calibrate" : "",
-                run->iterations, run->duration_s, run->warmup_s,
-                run->interleaved ? "interleaved" : "blocked", (unsigned long long)run->seed);
+                "%s%s%s \\\n    --iterations %u --duration %g --warmup %g \\\n    --order %s "
+                "--seed %llu",
+                cases[0] != '\0' ? " \\\n    " : "", cases,
+                is_calibrated(run) ? " --calibrate" : "", run->iterations, run->duration_s,
+                run->warmup_s, run->interleaved ? "interleaved" : "blocked",
+                (unsigned long long)run->seed);
     }
     free(cases);
     free(backends);

@@ -144,6 +144,45 @@ void lm_word_noise_floor(FILE *out, enum lm_form form, const struct lm_compariso
     }
 }
 
+/* Of the cells with an interval and, unless it is LM_VERDICT_COUNT, this verdict: how many there
+ * are, and in how many the interval is wholly on one side of 1. */
+static size_t count_clear(const struct lm_comparison *comparison, bool aa, enum lm_verdict verdict,
+                          size_t *clear)
+{
+    size_t count = 0;
+    *clear = 0;
+    for (size_t i = 0; i < comparison->matchup_count; i++) {
+        for (size_t j = 0; j < comparison->case_count; j++) {
+            const struct lm_cell *cell = &comparison->matchups[i].cells[j];
+            bool judged = verdict == LM_VERDICT_COUNT ? cell->verdict != LM_VERDICT_UNSTABLE
+                                                      : cell->verdict == verdict;
+            if (comparison->matchups[i].aa == aa && judged && isfinite(cell->paired.low)) {
+                count++;
+                *clear += cell->paired.low > 1.0 || cell->paired.high < 1.0;
+            }
+        }
+    }
+    return count;
+}
+
+void lm_word_intervals(FILE *out, enum lm_form form, const struct lm_comparison *comparison)
+{
+    size_t clear, count = count_clear(comparison, false, LM_VERDICT_WITHIN_NOISE, &clear);
+    if (count > 0) {
+        put(out, form,
+            " The rule is cautious: of %zu results within noise, %zu have an interval of the "
+            "paired "
+            "ratio that lies wholly on one side of 1×.",
+            count, clear);
+    }
+    count = count_clear(comparison, true, LM_VERDICT_COUNT, &clear);
+    if (count > 0) {
+        put(out, form,
+            " The baseline against itself has such an interval in %zu of %zu stable cases.", clear,
+            count);
+    }
+}
+
 void lm_word_within_noise(FILE *out, enum lm_form form)
 {
     put(out, form,

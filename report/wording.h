@@ -55,6 +55,10 @@ char *lm_answer_text(const struct lm_tally *tally, const char *baseline);
 void lm_word_noise_floor(FILE *out, enum lm_form form, const struct lm_comparison *comparison,
                          const struct lm_noise_floor *floor);
 
+/* What the paired intervals say to the verdicts of a comparison, and to the baseline against
+ * itself; nothing when there are no intervals. Begins with a space. */
+void lm_word_intervals(FILE *out, enum lm_form form, const struct lm_comparison *comparison);
+
 /* What "within noise" means and which way differences point. */
 void lm_word_within_noise(FILE *out, enum lm_form form);
 

@@ -107,12 +107,12 @@ static void table(struct lm_writer *w, const struct lm_table *table)
     put(w, "\n[%header%autowidth,cols=\"");
     for (size_t i = 0; i < table->column_count; i++) {
         put(w, i > 0 ? "," : "");
-        put(w, table->columns[i].number ? ">" : "<");
+        put(w, table->columns[i].kind == LM_NUMBER ? ">" : "<");
     }
     put(w, "\"]\n|===\n");
     for (size_t i = 0; i < table->column_count; i++) {
         put(w, "|");
-        lm_say(w, "%s", table->columns[i].title);
+        lm_put_title(w, table, i);
         put(w, i + 1 < table->column_count ? " " : "\n");
     }
 }

@@ -152,8 +152,9 @@ static void table(struct lm_writer *w, const struct lm_table *table)
     put_caption(w, table);
     put(w, "</caption>\n<thead><tr>");
     for (size_t i = 0; i < table->column_count; i++) {
-        fprintf(w->out, "<th scope=\"col\"%s>", table->columns[i].number ? " class=\"n\"" : "");
-        lm_say(w, "%s", table->columns[i].title);
+        fprintf(w->out, "<th scope=\"col\"%s>",
+                table->columns[i].kind == LM_NUMBER ? " class=\"n\"" : "");
+        lm_put_title(w, table, i);
         put(w, "</th>");
     }
     put(w, "</tr></thead>\n<tbody>\n");
@@ -173,10 +174,23 @@ static void row(struct lm_writer *w, const struct lm_row *about)
     }
 }
 
+/* On a narrow screen a plain table's cells stand below each other, each with its title. */
 static void cell(struct lm_writer *w)
 {
-    bool number = w->open_table->columns[w->column].number;
-    put(w, w->column == 0 ? "<th scope=\"row\">" : number ? "<td class=\"n\">" : "<td>");
+    static const char *const classes[] = {
+        [LM_SHORT] = "", [LM_NUMBER] = " class=\"n\"", [LM_LONG] = " class=\"long\""};
+    const struct lm_column *column = &w->open_table->columns[w->column];
+    if (w->column == 0) {
+        put(w, "<th scope=\"row\">");
+        return;
+    }
+    fprintf(w->out, "<td%s", classes[column->kind]);
+    if (w->open_table->kind == LM_TABLE_PLAIN) {
+        put(w, " data-title=\"");
+        lm_put_text(w->out, LM_FORM_MARKUP, column->title);
+        put(w, "\"");
+    }
+    put(w, ">");
 }
 
 static void end_cell(struct lm_writer *w)

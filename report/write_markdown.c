@@ -101,12 +101,12 @@ static void table(struct lm_writer *w, const struct lm_table *table)
     put(w, "\n");
     for (size_t i = 0; i < table->column_count; i++) {
         put(w, "| ");
-        lm_say(w, "%s", table->columns[i].title);
+        lm_put_title(w, table, i);
         put(w, " ");
     }
     put(w, "|\n");
     for (size_t i = 0; i < table->column_count; i++) {
-        put(w, table->columns[i].number ? "|---:" : "|---");
+        put(w, table->columns[i].kind == LM_NUMBER ? "|---:" : "|---");
     }
     put(w, "|\n");
 }

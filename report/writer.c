@@ -78,6 +78,15 @@ void lm_name_cell(struct lm_writer *writer, const char *name)
     writer->kind->end_cell(writer);
 }
 
+void lm_put_title(struct lm_writer *writer, const struct lm_table *table, size_t column)
+{
+    if (table->named && column > 0) {
+        lm_name(writer, table->columns[column].title);
+    } else {
+        lm_say(writer, "%s", table->columns[column].title);
+    }
+}
+
 void lm_link(struct lm_writer *writer, const char *page, const char *fragment, const char *words)
 {
     const struct lm_link link = {.page = page, .fragment = fragment};

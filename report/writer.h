@@ -24,9 +24,15 @@ enum lm_block {
     LM_BLOCKS
 };
 
+enum lm_column_kind {
+    LM_SHORT,  /* names and words that stay in one piece */
+    LM_NUMBER, /* set to the right */
+    LM_LONG    /* sentences, and whatever a file holds: may be cut anywhere */
+};
+
 struct lm_column {
     const char *title;
-    bool number; /* set to the right */
+    enum lm_column_kind kind;
 };
 
 /* What a table's rows are, for scripts. */
@@ -42,6 +48,7 @@ struct lm_table {
     const struct lm_column *columns;
     size_t column_count;
     enum lm_table_kind kind;
+    bool named; /* the titles but the first are names from outside */
 };
 
 /* What a row is about, in a table that is not LM_TABLE_PLAIN; indices into the comparison. */
@@ -125,6 +132,8 @@ void lm_paragraph(struct lm_writer *writer, const char *format, ...)
 void lm_cell(struct lm_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void lm_name_cell(struct lm_writer *writer, const char *name);
+/* A column's title. */
+void lm_put_title(struct lm_writer *writer, const struct lm_table *table, size_t column);
 /* A link with own words. */
 void lm_link(struct lm_writer *writer, const char *page, const char *fragment, const char *words);
 

@@ -97,6 +97,25 @@ static void the_leaders_are_the_two_highest_medians_without_floors(void **state)
     sheet_free(sheet);
 }
 
+static void the_next_of_a_leader_is_another_backend(void **state)
+{
+    (void)state;
+    static const double highest[] = {200, 200.5, 201, 200.2, 200.8};
+    struct sheet *sheet = sheet_of(flat, better, highest);
+    sheet->backends[1].spec = (char *)"ring";
+    sheet->backends[2].spec = (char *)"ring:hybrid=1";
+    struct lm_comparison *comparison = sheet_compare(sheet);
+    struct lm_leaders leaders = lm_leaders_of_family(comparison, 0);
+    assert_int_equal(leaders.first, 2);
+    assert_int_equal(leaders.second, 0);
+    lm_comparison_free(comparison);
+    sheet->backends[1].spec = (char *)"ringer";
+    comparison = sheet_compare(sheet);
+    assert_int_equal(lm_leaders_of_family(comparison, 0).second, 1);
+    lm_comparison_free(comparison);
+    sheet_free(sheet);
+}
+
 static void the_baseline_leads_where_every_candidate_is_slower(void **state)
 {
     (void)state;
@@ -469,10 +488,11 @@ static void the_command_repeats_the_run(void **state)
     struct sheet *sheet = sheet_of(flat, flat, flat);
     sheet->results.run.seed = 77;
     struct lm_page *page = page_of(sheet);
-    assert_string_equal(page->command,
-                        "build/default/loopmark run --backend base,a,b --baseline base --case "
-                        "family/case --iterations 5 --duration 2 --warmup 0.25 --order interleaved "
-                        "--seed 77");
+    assert_string_equal(page->command, "build/default/loopmark run \\\n"
+                                       "    --backend base,a,b --baseline base \\\n"
+                                       "    --case family/case \\\n"
+                                       "    --iterations 5 --duration 2 --warmup 0.25 \\\n"
+                                       "    --order interleaved --seed 77");
     lm_page_free(page);
     sheet->backends[1].spec = (char *)"./lib mine'.so";
     sheet->cases[0].name = (char *)"family/$(reboot)";
@@ -493,6 +513,7 @@ int main(void)
         cmocka_unit_test(the_only_one_is_not_called_the_best),
         cmocka_unit_test(the_leaders_are_the_two_highest_medians_without_floors),
         cmocka_unit_test(nobody_leads_where_the_baseline_has_no_figure),
+        cmocka_unit_test(the_next_of_a_leader_is_another_backend),
         cmocka_unit_test(a_leader_leads_when_it_is_faster_in_half_of_the_judged_cases),
         cmocka_unit_test(the_baseline_leads_where_every_candidate_is_slower),
         cmocka_unit_test(an_axis_holds_every_mark_and_its_ticks_are_apart),
