@@ -58,6 +58,23 @@ static void fill_curve(struct lm_curve *curve, const struct lm_bucket *buckets, 
     }
 }
 
+/* The fastest and the slowest operation are known exactly, beside their buckets. */
+static void fill_ends(struct lm_curve *curve, const struct lm_groups *groups, size_t group)
+{
+    double least = INFINITY, most = 0.0;
+    for (size_t i = groups->first[group]; i < groups->first[group + 1]; i++) {
+        const struct lm_latency *latency = &groups->samples[i]->latency;
+        if (latency->bucket_count > 0) {
+            least = fmin(least, (double)latency->min_ns);
+            most = fmax(most, (double)latency->max_ns);
+        }
+    }
+    if (curve->known) {
+        curve->value_ns[0] = least;
+        curve->value_ns[LM_CURVE_POINTS - 1] = most;
+    }
+}
+
 int lm_page_fill_curves(struct lm_page *page, const struct lm_results *results)
 {
     struct lm_groups groups;
@@ -76,6 +93,7 @@ int lm_page_fill_curves(struct lm_page *page, const struct lm_results *results)
             break;
         }
         fill_curve(&page->curves[group], buckets, count);
+        fill_ends(&page->curves[group], &groups, group);
         free(buckets);
     }
     lm_groups_free(&groups);
