@@ -47,6 +47,21 @@ static void leader_cells(struct lm_writer *w, size_t family, size_t leader)
     }
 }
 
+/* Not "ties" where the leader is ahead in some cases and behind in none: that would hide a lead. */
+static void verdict_cell(struct lm_writer *w, const struct lm_tally *lead)
+{
+    size_t faster = lead->verdicts[LM_VERDICT_FASTER], judged = judged_of(lead);
+    if (judged == 0) {
+        lm_cell(w, "%s", lm_verdict_word(LM_VERDICT_NONE));
+    } else if (lm_is_lead(lead)) {
+        lm_cell(w, "leads");
+    } else if (faster > lead->verdicts[LM_VERDICT_SLOWER]) {
+        lm_cell(w, "leads in %zu of %zu", faster, judged);
+    } else {
+        lm_cell(w, "ties with the next");
+    }
+}
+
 static void lead_cells(struct lm_writer *w, size_t family, const struct lm_leaders *leaders)
 {
     const struct lm_page *page = w->page;
@@ -63,10 +78,7 @@ static void lead_cells(struct lm_writer *w, size_t family, const struct lm_leade
     lm_name_cell(w, page->own->implementations[leaders->second].name);
     difference_cell(w, lead->families[family].median_difference);
     counts_cell(w, &lead->families[family]);
-    lm_cell(w, "%s",
-            judged_of(&lead->families[family]) == 0 ? lm_verdict_word(LM_VERDICT_NONE)
-            : lm_is_lead(&lead->families[family])   ? "leads"
-                                                    : "ties with the next");
+    verdict_cell(w, &lead->families[family]);
 }
 
 static bool has_leaders(const struct lm_comparison *c)
@@ -140,8 +152,8 @@ void lm_content_leaders(struct lm_writer *w)
     lm_say(w,
            " in each family, held against the highest of another backend. It leads when it is "
            "faster, "
-           "beyond the noise, in at least %g %% of the cases with a verdict; otherwise the two "
-           "tie in that family.",
+           "beyond the noise, in at least %g %% of the cases with a verdict; otherwise it leads "
+           "in some cases, or the two tie.",
            lm_policy.lead_share * 100.0);
     floors(w);
     lm_close(w, LM_PARAGRAPH);

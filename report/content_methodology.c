@@ -161,7 +161,7 @@ static void statistics(struct lm_writer *w)
          "the implementation with the highest median difference of a family, with the highest of "
          "another backend (another name before the colon) as its baseline. It leads when it is "
          "faster in at least %g %% of the cases with a verdict, and in more than it is slower in; "
-         "else the two tie.",
+         "else it leads in those cases only, or the two tie.",
          lm_policy.lead_share * 100.0);
     end_list(w);
 }
