@@ -177,18 +177,19 @@ const char *lm_chart_look(enum lm_verdict verdict)
     }
 }
 
-/* Whether all candidates' names fit side by side. */
+/* Whether all names fit side by side, as they are shown. The baseline's is among them: a script can
+ * make a candidate of it. */
 static bool has_short_names(const struct lm_comparison *comparison)
 {
-    size_t index = 0;
-    const struct lm_matchup *matchup;
-    while ((matchup = next_candidate(comparison, &index)) != NULL) {
-        const char *name = comparison->implementations[matchup->candidate].name;
-        if (lm_text_columns(name) > lm_chart_name_columns[LM_NAME_BAR]) {
-            return false;
-        }
+    bool short_ones = true;
+    for (size_t i = 0; i < comparison->implementation_count && short_ones; i++) {
+        char *shown = comparison->implementations[i].aa
+                          ? NULL
+                          : lm_escape_text(LM_FORM_TERMINAL, comparison->implementations[i].name);
+        short_ones = shown == NULL || lm_text_columns(shown) <= lm_chart_name_columns[LM_NAME_BAR];
+        free(shown);
     }
-    return true;
+    return short_ones;
 }
 
 /* Lines of the legend: two candidates a line where their names are short. */

@@ -141,7 +141,7 @@ function large(path) {
 function extreme(path) {
     const cases = [...Array(5).keys()].map((i) => oneCase(i % 2 ? 'rates' : 'times', `case/${i}`,
         i % 2 ? {} : {unit: 'ns', higher_is_better: false}));
-    write(path, {backends: ['base', 'best', 'worst'].map((spec) => backend(spec)), cases},
+    write(path, {backends: ['base:with=a,name=that,is=long', 'best', 'worst\u202e\u202e\u202e'].map((spec) => backend(spec)), cases},
         (c, b, i) => [1, 1e9, 1e-9][b] * (1 + 0.01 * spread(c, b, i)));
 }
 
