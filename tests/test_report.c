@@ -326,6 +326,20 @@ static void the_same_files_give_the_same_bytes_anywhere(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* After a change of what pages show: loopmark report --out report/pages report/pages/NAME.jsonl.gz
+ */
+static void the_published_pages_are_what_the_program_writes(void **state)
+{
+    char command[2048];
+    (void)state;
+    snprintf(command, sizeof command,
+             "'%s' report '%s'/*.jsonl.gz >/dev/null && "
+             "diff -r -x README.md -x '*.gz' -x '*.png' pages '%s' >differences || "
+             "{ head -c 2000 differences; false; }",
+             LM_PROGRAM, LM_TEST_DATA "/../../report/pages", LM_TEST_DATA "/../../report/pages");
+    assert_int_equal(system(command), 0);
+}
+
 static void a_compressed_results_file_gives_the_same_page(void **state)
 {
     (void)state;
@@ -505,6 +519,7 @@ int main(void)
         IN_FOLDER(all_gives_each_file_a_page),
         IN_FOLDER(page_leaves_the_other_pages_as_they_are),
         IN_FOLDER(the_same_files_give_the_same_bytes_anywhere),
+        IN_FOLDER(the_published_pages_are_what_the_program_writes),
         IN_FOLDER(a_compressed_results_file_gives_the_same_page),
         IN_FOLDER(a_torn_last_line_is_said_on_the_page),
         IN_FOLDER(what_can_not_be_read_is_one_line_and_no_page),
