@@ -69,12 +69,17 @@ const struct lm_matchup *lm_matchup_of(const struct lm_comparison *comparison, s
     return NULL;
 }
 
+size_t lm_judged_cases(const struct lm_tally *tally)
+{
+    return tally->verdicts[LM_VERDICT_FASTER] + tally->verdicts[LM_VERDICT_WITHIN_NOISE] +
+           tally->verdicts[LM_VERDICT_SLOWER];
+}
+
 bool lm_is_lead(const struct lm_tally *against_the_next)
 {
-    size_t faster = against_the_next->verdicts[LM_VERDICT_FASTER],
-           slower = against_the_next->verdicts[LM_VERDICT_SLOWER],
-           judged = faster + slower + against_the_next->verdicts[LM_VERDICT_WITHIN_NOISE];
-    return faster > slower && (double)faster >= lm_policy.lead_share * (double)judged;
+    size_t faster = against_the_next->verdicts[LM_VERDICT_FASTER];
+    double least = lm_policy.lead_share * (double)lm_judged_cases(against_the_next);
+    return faster > against_the_next->verdicts[LM_VERDICT_SLOWER] && (double)faster >= least;
 }
 
 /* Whether two implementations are one backend with other settings: a spec's name ends at a colon.

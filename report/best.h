@@ -24,6 +24,9 @@ struct lm_leaders {
 };
 struct lm_leaders lm_leaders_of_family(const struct lm_comparison *comparison, size_t family);
 
+/* Cases of a tally whose verdict is faster, within noise or slower. */
+size_t lm_judged_cases(const struct lm_tally *tally);
+
 /* Whether a leader leads or ties, from its tally over a family with the next one as the baseline.
  */
 bool lm_is_lead(const struct lm_tally *against_the_next);

@@ -80,11 +80,7 @@ static bool parse_format(const char *text, enum format *format)
         }
         lm_nearest_offer(&nearest, format_names[i]);
     }
-    char message[LM_MESSAGE_BYTES];
-    snprintf(message, sizeof message, "--format is table, markdown, csv or json, not '%s'%s%s%s",
-             text, nearest.best != NULL ? "; did you mean " : "",
-             nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "?" : "");
-    complain(message);
+    lm_refuse_word(COMMAND, "--format is table, markdown, csv or json", &nearest);
     return false;
 }
 

@@ -8,16 +8,10 @@
 #include "report/policy.h"
 #include "report/wording.h"
 
-static size_t judged_of(const struct lm_tally *tally)
-{
-    return tally->verdicts[LM_VERDICT_FASTER] + tally->verdicts[LM_VERDICT_WITHIN_NOISE] +
-           tally->verdicts[LM_VERDICT_SLOWER];
-}
-
 /* "9 faster · 3 within noise · 0 slower of 12" */
 static void counts_cell(struct lm_writer *w, const struct lm_tally *tally)
 {
-    size_t judged = judged_of(tally);
+    size_t judged = lm_judged_cases(tally);
     w->kind->cell(w);
     lm_say(w, "%zu faster · %zu within noise · %zu slower", tally->verdicts[LM_VERDICT_FASTER],
            tally->verdicts[LM_VERDICT_WITHIN_NOISE], tally->verdicts[LM_VERDICT_SLOWER]);
@@ -50,7 +44,7 @@ static void leader_cells(struct lm_writer *w, size_t family, size_t leader)
 /* Not "ties" where the leader is ahead in some cases and behind in none: that would hide a lead. */
 static void verdict_cell(struct lm_writer *w, const struct lm_tally *lead)
 {
-    size_t faster = lead->verdicts[LM_VERDICT_FASTER], judged = judged_of(lead);
+    size_t faster = lead->verdicts[LM_VERDICT_FASTER], judged = lm_judged_cases(lead);
     if (judged == 0) {
         lm_cell(w, "%s", lm_verdict_word(LM_VERDICT_NONE));
     } else if (lm_is_lead(lead)) {

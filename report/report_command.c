@@ -74,11 +74,7 @@ static bool parse_kind(struct request *request, const char *word)
         }
         lm_nearest_offer(&nearest, kinds[i]->extension);
     }
-    char message[LM_MESSAGE_BYTES];
-    snprintf(message, sizeof message, "--format takes adoc, html and md, not '%s'%s%s%s", word,
-             nearest.best != NULL ? "; did you mean " : "",
-             nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "?" : "");
-    complain(message);
+    lm_refuse_word(COMMAND, "--format takes adoc, html and md", &nearest);
     return false;
 }
 
